@@ -1,0 +1,52 @@
+"""Turn diagnostics into text: code, sentence, place with a caret, facts and the way out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pypto_core.diagnostics.diagnostic import Diagnostic, Severity
+from pypto_core.diagnostics.span import Span
+
+_LABEL = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.PERF_HINT: "hint"}
+_MAX_LINE = 160
+
+
+def render(diagnostic: Diagnostic) -> str:
+    """The terminal form of one diagnostic, without colour and without a final newline."""
+    head = f"{_LABEL[diagnostic.severity]}[{diagnostic.code}]: {diagnostic.message}"
+    lines = [head, *_place(diagnostic.span)]
+    width = max((len(name) for name, _ in diagnostic.facts), default=0)
+    lines += [f"  {name.ljust(width)} = {value}" for name, value in diagnostic.facts]
+    for note in diagnostic.notes:
+        lines += [f"  note: {note.message}", *_place(note.span)]
+    if diagnostic.remedy:
+        first, *rest = diagnostic.remedy.splitlines()
+        lines += [f"  fix: {first}", *(f"       {line}" for line in rest)]
+    return "\n".join(lines)
+
+
+def render_all(diagnostics: Iterable[Diagnostic]) -> str:
+    """Several diagnostics, one after the other with a blank line between."""
+    return "\n\n".join(render(d) for d in diagnostics)
+
+
+def _place(span: Span) -> list[str]:
+    if not span.is_valid:
+        return []
+    out = [f"  --> {span}"]
+    text = span.line_text()
+    if text is None:
+        return out
+    number = str(span.begin_line)
+    gutter = " " * len(number)
+    start = max(span.begin_column - 1, 0)
+    same_line = span.end_line in (-1, span.begin_line)
+    end = span.end_column - 1 if same_line and span.end_column > span.begin_column else start + 1
+    if not same_line:
+        end = len(text)
+    if len(text) > _MAX_LINE:
+        cut = max(0, start - _MAX_LINE // 2)
+        text, start, end = text[cut : cut + _MAX_LINE], start - cut, end - cut
+    shown = text.expandtabs(1)
+    carets = "^" * max(1, min(end, len(shown)) - start)
+    return [*out, f"  {number} | {shown}", f"  {gutter} | {' ' * start}{carets}"]

@@ -1,0 +1,393 @@
+"""Walking and rewriting programs.
+
+Both dispatch on the node's class through a table that is built once per visitor class: a method
+``visit_<snake_case_class>`` handles that class, everything else goes to the generic walk over the field table.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, ClassVar
+
+from pypto_core.ir.expr import (
+    BinaryExpr,
+    Call,
+    ConstBool,
+    ConstFloat,
+    ConstInt,
+    Expr,
+    IterArg,
+    Op,
+    UnaryExpr,
+    Var,
+)
+from pypto_core.ir.function import Program, map_functions
+from pypto_core.ir.node import DEFINE, MAP, MAYBE, NODE, NODES, FieldInfo, Node, child_fields, replace
+from pypto_core.ir.stmt import SeqStmts, Stmt, flatten, regions, seq
+from pypto_core.ir.types import Type
+
+_CONSTANTS = (ConstInt, ConstFloat, ConstBool)
+
+
+def snake_name(cls: type) -> str:
+    """``AssignStmt`` → ``assign_stmt``."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", cls.__name__).lower()
+
+
+class _Dispatch(dict[type, Any]):
+    """class → handler; a class is looked up by its own name, then by those of its bases."""
+
+    def __init__(self, owner: type, generic: Any) -> None:
+        super().__init__()
+        self.owner, self.generic = owner, generic
+
+    def __missing__(self, cls: type) -> Any:
+        handler = self.generic
+        for base in cls.__mro__:
+            found = getattr(self.owner, f"visit_{snake_name(base)}", None)
+            if found is not None:
+                handler = found
+                break
+        self[cls] = handler
+        return handler
+
+
+class Visitor:
+    """Reads a program. Override ``visit_<class>`` and call ``self.visit_children(node)`` to go on below.
+
+    Types are not visited unless ``visit_types`` is set.
+    """
+
+    visit_types: ClassVar[bool] = False
+    _table: ClassVar[_Dispatch]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls._table = _Dispatch(cls, cls.visit_children)
+
+    def visit(self, node: Any) -> None:
+        """Visit one node."""
+        self._table[type(node)](self, node)
+
+    def visit_children(self, node: Any) -> None:
+        """Visit what the node holds, in order."""
+        visit = self.visit
+        for field in child_fields(type(node)):
+            value = field.get(node)
+            kind = field.kind
+            if kind == NODE or kind == MAYBE:
+                if value is not None and (self.visit_types or not isinstance(value, Type)):
+                    visit(value)
+            elif kind == NODES:
+                for item in value:
+                    if self.visit_types or not isinstance(item, Type):
+                        visit(item)
+            else:
+                for item in map_nodes(value):
+                    visit(item)
+
+    def visit_program(self, node: Program) -> None:
+        """Visit the functions in the order of their names."""
+        for function in node:
+            self.visit(function)
+
+
+Visitor._table = _Dispatch(Visitor, Visitor.visit_children)  # pyright: ignore[reportPrivateUsage]
+
+
+def map_nodes(values: Mapping[str, Any]) -> Iterator[Any]:
+    """The nodes held by an attribute dictionary, directly or in tuples."""
+    for value in values.values():
+        if isinstance(value, Node):
+            yield value
+        elif isinstance(value, tuple):
+            for item in value:
+                if isinstance(item, Node):
+                    yield item
+
+
+def walk(node: Node) -> Iterator[Any]:
+    """Every statement, expression and function at and below ``node``, parents first; types are left out."""
+    stack: list[Any] = [node]
+    while stack:
+        current = stack.pop()
+        yield current
+        if isinstance(current, Program):
+            stack.extend(reversed(tuple(current)))
+            continue
+        below: list[Any] = []
+        for field in child_fields(type(current)):
+            value = field.get(current)
+            if field.kind == MAP:
+                below.extend(map_nodes(value))
+            elif field.kind == NODES:
+                below.extend(value)
+            elif value is not None:
+                below.append(value)
+        stack.extend(n for n in reversed(below) if not isinstance(n, Type))
+
+
+def walk_stmts(body: Stmt | None) -> Iterator[Stmt]:
+    """Every statement of a region and of the regions nested in it, in program order; sequences are left out."""
+    stack = list(reversed(flatten(body)))
+    while stack:
+        stmt = stack.pop()
+        if type(stmt) is SeqStmts:
+            stack.extend(reversed(stmt.stmts))
+            continue
+        yield stmt
+        for region in reversed(regions(stmt)):
+            stack.extend(reversed(flatten(region)))
+
+
+def type_vars(node: Type | Expr) -> Iterator[Var]:
+    """Every variable used by a type's extents, views and MemRef, or by an expression."""
+    if isinstance(node, Var):
+        yield node
+        return
+    for field in child_fields(type(node)):
+        value = field.get(node)
+        items = value if field.kind == NODES else map_nodes(value) if field.kind == MAP else (value,)
+        for item in items:
+            if item is not None and not isinstance(item, _CONSTANTS):
+                yield from type_vars(item)
+
+
+class Mutator:
+    """Rewrites a program; what does not change comes back as the same object.
+
+    Override ``visit_<class>`` to return another node. ``mutate_children(node)`` rebuilds a node from its
+    rewritten parts. A variable keeps its identity unless its type changes; then a new one takes its place at the
+    definition and at all uses, those inside types and attributes too. ``remap`` holds the replacements made so far
+    and may be filled beforehand to substitute.
+
+    ``rebuild_call``, when given, makes the new Call when a call's arguments changed, so that the result's type
+    is deduced again (:func:`pypto_core.ops.rebuild_call`); otherwise the type is only remapped.
+    """
+
+    _table: ClassVar[_Dispatch]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls._table = _Dispatch(cls, cls.mutate_children)
+
+    def __init__(
+        self,
+        remap: Mapping[Var, Expr] | None = None,
+        rebuild_call: Callable[[Call, tuple[Expr, ...], Mapping[str, Any]], Expr] | None = None,
+    ) -> None:
+        self.remap: dict[Var, Expr] = dict(remap or {})
+        self.rebuild_call = rebuild_call
+        # id → (type, rewritten, replacements known then or -1 if closed); keeping the type keeps its id taken.
+        self._types: dict[int, tuple[Type, Type, int]] = {}
+        self._remaps_only = type(self).visit_var is Mutator.visit_var
+
+    def visit(self, node: Any) -> Any:
+        """The rewritten node."""
+        return self._table[type(node)](self, node)
+
+    def mutate_children(self, node: Any) -> Any:
+        """The node with its parts rewritten."""
+        changes: dict[str, Any] | None = None
+        for field in child_fields(type(node)):
+            old = field.get(node)
+            new = self._part(field, old)
+            if new is not old:
+                if changes is None:
+                    changes = {}
+                changes[field.name] = new
+        return node if changes is None else replace(node, **changes)
+
+    def _part(self, field: FieldInfo, old: Any) -> Any:
+        kind = field.kind
+        if kind == NODES:
+            if not old:
+                return old
+            each = self.visit_def if field.role == DEFINE else self._node
+            new = tuple([each(item) for item in old])
+            return old if all(map(_same, new, old)) else new
+        if old is None:
+            return None
+        if kind == MAP:
+            return self.mutate_map(old) if old else old
+        return self.visit_def(old) if field.role == DEFINE else self._node(old)
+
+    def _node(self, node: Any) -> Any:
+        return self.visit_type(node) if isinstance(node, Type) else self.visit(node)
+
+    def mutate_map(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
+        """An attribute dictionary with the nodes in it rewritten."""
+        new = {key: self._map_value(value) for key, value in values.items()}
+        return values if all(new[key] is value for key, value in values.items()) else new
+
+    def _map_value(self, value: Any) -> Any:
+        if isinstance(value, Node):
+            return self._node(value)
+        if isinstance(value, tuple):
+            items = tuple([self._map_value(item) for item in value])
+            return value if all(map(_same, items, value)) else items
+        return value
+
+    def visit_type(self, kind: Type) -> Type:
+        """The type with variables in it replaced."""
+        known = self._types.get(id(kind))
+        if known is not None and (known[2] < 0 or known[2] == len(self.remap)):
+            return known[1]
+        new = self.mutate_children(kind)
+        if next(type_vars(kind), None) is None:
+            self._types[id(kind)] = (kind, new, -1)
+        elif self._remaps_only:
+            # Good until another variable is replaced.
+            self._types[id(kind)] = (kind, new, len(self.remap))
+        return new
+
+    def visit_def(self, var: Var) -> Var:
+        """The variable to define: a new one when its type changed."""
+        kind = self.visit_type(var.type)
+        if isinstance(var, IterArg):
+            init = self.visit(var.init_value)
+            if kind is var.type and init is var.init_value:
+                return var
+            new: Var = IterArg(var.name_hint, kind, init, span=var.span)
+        elif kind is var.type:
+            return var
+        else:
+            new = Var(var.name_hint, kind, span=var.span)
+        self.remap[var] = new
+        return new
+
+    def visit_var(self, var: Var) -> Expr:
+        """The expression that a use of ``var`` becomes."""
+        return self.remap.get(var, var)
+
+    def visit_op(self, op: Op) -> Op:
+        """Operators stay what they are."""
+        return op
+
+    def visit_const_int(self, node: ConstInt) -> Expr:
+        """Constants stay what they are."""
+        return node
+
+    visit_const_float = visit_const_bool = visit_const_int
+
+    def visit_binary_expr(self, node: BinaryExpr) -> Expr:
+        """Rewrite both operands."""
+        left, right = self.visit(node.left), self.visit(node.right)
+        if left is node.left and right is node.right:
+            return node
+        return type(node)(left, right, node.type, span=node.span)
+
+    def visit_unary_expr(self, node: UnaryExpr) -> Expr:
+        """Rewrite the operand."""
+        operand = self.visit(node.operand)
+        return node if operand is node.operand else type(node)(operand, node.type, span=node.span)
+
+    def visit_call(self, node: Call) -> Expr:
+        """Rewrite arguments, options and notes; see :attr:`rebuild_call` for the type."""
+        old_args = node.args
+        args = tuple([self.visit(a) for a in old_args])
+        same = all(map(_same, args, old_args))
+        kwargs = self.mutate_map(node.kwargs) if node.kwargs else node.kwargs
+        attributes = self.mutate_map(node.attrs) if node.attrs else node.attrs
+        if same and kwargs is node.kwargs and attributes is node.attrs:
+            kind = self.visit_type(node.type)
+            return node if kind is node.type else replace(node, type=kind)
+        if not same and self.rebuild_call is not None:
+            return self.rebuild_call(node, args, attributes)
+        kind = self.visit_type(node.type)
+        return Call(node.op, args, kwargs, attributes, type=kind, span=node.span)
+
+    def visit_seq_stmts(self, node: SeqStmts) -> Stmt:
+        """Rewrite each statement and flatten what came out."""
+        stmts = [self.visit(s) for s in node.stmts]
+        if all(map(_same, stmts, node.stmts)):
+            return node
+        return seq(stmts, node.span)
+
+    def visit_program(self, node: Program) -> Program:
+        """Rewrite each function."""
+        return map_functions(node, self.visit)
+
+
+def _same(a: Any, b: Any) -> bool:
+    return a is b
+
+
+Mutator._table = _Dispatch(Mutator, Mutator.mutate_children)  # pyright: ignore[reportPrivateUsage]
+
+
+def substitute(node: Any, mapping: Mapping[Var, Expr]) -> Any:
+    """``node`` (expression, statement or type) with variables replaced; the same object when none occurs."""
+    mutator = Mutator(mapping)
+    return mutator.visit_type(node) if isinstance(node, Type) else mutator.visit(node)
+
+
+class _Cloner(Mutator):
+    def visit_def(self, var: Var) -> Var:
+        kind = self.visit_type(var.type)
+        new: Var
+        if isinstance(var, IterArg):
+            new = IterArg(var.name_hint, kind, self.visit(var.init_value), span=var.span)
+        else:
+            new = Var(var.name_hint, kind, span=var.span)
+        self.remap[var] = new
+        return new
+
+
+def deep_clone(node: Any, mapping: Mapping[Var, Expr] | None = None) -> tuple[Any, dict[Var, Expr]]:
+    """A copy of a statement or function in which every definition is a fresh variable.
+
+    Returns the copy and the map from old variables to new; ``mapping`` also replaces free variables.
+    """
+    cloner = _Cloner(mapping)
+    return cloner.visit(node), cloner.remap
+
+
+def defined_vars(body: Stmt) -> tuple[Var, ...]:
+    """The variables defined in a region and below, in program order."""
+    out: list[Var] = []
+    for stmt in walk_stmts(body):
+        for field in child_fields(type(stmt)):
+            if field.role == DEFINE:
+                value = field.get(stmt)
+                out.extend(value if field.kind == NODES else (value,) if value is not None else ())
+    return tuple(out)
+
+
+def used_vars(node: Node) -> tuple[Var, ...]:
+    """The variables used at or below ``node``, each once, in order of first use; types are looked into."""
+    collector = _Uses()
+    collector.visit(node)
+    return tuple(collector.found)
+
+
+class _Uses(Visitor):
+    def __init__(self) -> None:
+        self.found: dict[Var, None] = {}
+        self.seen_types: set[int] = set()
+
+    def visit_children(self, node: Any) -> None:
+        for field in child_fields(type(node)):
+            value = field.get(node)
+            items = value if field.kind == NODES else map_nodes(value) if field.kind == MAP else (value,)
+            for item in items:
+                if item is None:
+                    continue
+                if isinstance(item, Type):
+                    self._type(item)
+                elif field.role == DEFINE:
+                    self._type(item.type)
+                    if isinstance(item, IterArg):
+                        self.visit(item.init_value)
+                else:
+                    self.visit(item)
+
+    def _type(self, kind: Type) -> None:
+        if id(kind) not in self.seen_types:
+            self.seen_types.add(id(kind))
+            self.found.update(dict.fromkeys(type_vars(kind)))
+
+    def visit_var(self, var: Var) -> None:
+        self.found.setdefault(var)
+        self._type(var.type)
