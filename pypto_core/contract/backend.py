@@ -6,7 +6,7 @@ Nothing else in the compiler decides by the name of a machine: a new machine is 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, cast
 
 import attrs
 
@@ -32,7 +32,9 @@ def _tuple(value: Iterable[Any]) -> tuple[Any, ...]:
 
 
 def _table(value: Mapping[Any, Any] | Iterable[tuple[Any, Any]]) -> tuple[tuple[Any, Any], ...]:
-    return tuple(value.items() if isinstance(value, Mapping) else value)
+    if isinstance(value, Mapping):
+        return tuple(cast(Mapping[Any, Any], value).items())
+    return tuple(value)
 
 
 def _unique(what: str, keys: Iterable[object]) -> None:
@@ -246,8 +248,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (MemorySpace, PipeType, TileLayout)):
         return value.name
     if isinstance(value, tuple):
-        return [_plain(item) for item in value]
-    if attrs.has(type(value)):
-        fields = [f.name for f in attrs.fields(type(value)) if f.init]
-        return {name: _plain(getattr(value, name)) for name in fields}
+        return [_plain(item) for item in cast(tuple[Any, ...], value)]
+    kind = cast(Any, type(value))
+    if attrs.has(kind):
+        return {field.name: _plain(getattr(value, field.name)) for field in attrs.fields(kind) if field.init}
     return value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import attrs
 
@@ -50,12 +50,13 @@ class FigureRow:
     source: str
 
 
-def _figure_names(cls: type) -> list[str]:
+def _figure_names(cls: Any) -> list[str]:
     return [a.name for a in attrs.fields(cls) if "unit" in a.metadata]
 
 
 def _every_figure_sourced(instance: Any, _: object, sources: tuple[tuple[str, str], ...]) -> None:
-    names = _figure_names(type(instance))
+    kind = cast(Any, type(instance))
+    names = _figure_names(kind)
     given = [name for name, _source in sources]
     unknown = [name for name in given if name != REST and name not in names]
     missing = [] if REST in given else [name for name in names if name not in given]
@@ -69,7 +70,8 @@ def _every_figure_sourced(instance: Any, _: object, sources: tuple[tuple[str, st
 
 
 def _rows(instance: Any) -> tuple[FigureRow, ...]:
-    sources = dict(instance.sources)
+    sources: dict[str, str] = dict(instance.sources)
+    kind = cast(Any, type(instance))
     return tuple(
         FigureRow(
             name=field.name,
@@ -78,7 +80,7 @@ def _rows(instance: Any) -> tuple[FigureRow, ...]:
             meaning=field.metadata["meaning"],
             source=sources.get(field.name, sources.get(REST, "")),
         )
-        for field in attrs.fields(type(instance))
+        for field in attrs.fields(kind)
         if "unit" in field.metadata
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, cast
 
 import attrs
 
@@ -20,7 +20,7 @@ class Severity(enum.Enum):
 
 
 def _facts(value: Mapping[str, object] | Iterable[tuple[str, object]]) -> tuple[tuple[str, str], ...]:
-    pairs = value.items() if isinstance(value, Mapping) else value
+    pairs = cast("Iterable[tuple[str, object]]", value.items() if isinstance(value, Mapping) else value)
     return tuple((name, str(fact)) for name, fact in pairs)
 
 

@@ -43,12 +43,8 @@ from pypto_core.ir.enums import (
 )
 from pypto_core.ir.equality import assert_structural_equal, structural_equal, structural_hash, types_equal
 from pypto_core.ir.expr import (
-    ARITHMETIC,
-    BITWISE,
-    COMPARISON,
     INDEX_ONE,
     INDEX_ZERO,
-    LOGICAL,
     Abs,
     Add,
     And,
@@ -135,6 +131,7 @@ from pypto_core.ir.node import (
     ignore,
     node_class,
     replace,
+    updated,
     use,
 )
 from pypto_core.ir.scalars import (
@@ -244,11 +241,9 @@ from pypto_core.ir.visitor import (
 
 __all__ = [
     "ARG_DIRECTIONS",
-    "ARITHMETIC",
     "AUTO_SCOPE",
     "BITWISE",
     "BUFFER_IR_SELECTED",
-    "COMPARISON",
     "COMPARISONS",
     "CORE_PLACEMENT",
     "DEFINE",
@@ -259,7 +254,6 @@ __all__ = [
     "INCORE_TYPES",
     "INDEX_ONE",
     "INDEX_ZERO",
-    "LOGICAL",
     "LOGICALS",
     "MAP",
     "MAYBE",
@@ -465,6 +459,7 @@ __all__ = [
     "truediv",
     "type_vars",
     "types_equal",
+    "updated",
     "use",
     "used_vars",
     "walk",

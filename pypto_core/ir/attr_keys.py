@@ -1,5 +1,7 @@
 """Keys of attribute dictionaries that more than one package reads."""
 
+from __future__ import annotations
+
 PIPELINE_STAGES = "pipeline_stages"
 PIPELINE_OVERLAP_STORES = "pipeline_overlap_stores"
 PIPELINE_DOUBLE_BUFFER_C = "pipeline_double_buffer_c"

@@ -8,7 +8,7 @@ that leaves them out says nothing about placement.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 from zlib import crc32
 
 from pypto_core.diagnostics import UserError
@@ -65,8 +65,8 @@ class _Comparer:
         self.reason, self.left, self.right = "", "", ""
 
     def equal(self, a: Any, b: Any) -> bool:
-        cls = type(a)
-        if cls is not type(b):
+        cls = a.__class__
+        if cls is not b.__class__:
             return self.fail(a, b, f"{cls.__name__} is not {type(b).__name__}")
         if isinstance(a, Type):
             return self.types(a, b)
@@ -118,7 +118,7 @@ class _Comparer:
     def defs(self, x: Any, y: Any) -> bool:
         if x is None or y is None:
             return x is y or self.fail(x, y, "present on one side only")
-        if not isinstance(x, tuple):
+        if isinstance(x, Var):
             return self.define(x, y)
         if len(x) != len(y):
             return self.fail(x, y, f"{len(x)} definitions are not {len(y)}")
@@ -150,8 +150,8 @@ class _Comparer:
         return a is b or self.fail(a, b, "free variables are equal only to themselves")
 
     def types(self, a: Type, b: Type) -> bool:
-        if isinstance(a, ScalarType):
-            x, y = a.dtype, b.dtype  # type: ignore[attr-defined]
+        if isinstance(a, ScalarType) and isinstance(b, ScalarType):
+            x, y = a.dtype, b.dtype
             return _MERGED.get(x, x) is _MERGED.get(y, y) or self.fail(a, b, f"{x} is not {y}")
         key = (id(a), id(b))
         if key in self.same_types:
@@ -159,9 +159,8 @@ class _Comparer:
         before = len(self.forward)
         for field in fields_of(type(a)):
             x, y = field.get(a), field.get(b)
-            if isinstance(x, MemRef) or isinstance(y, MemRef):
-                if not self.memref:
-                    continue
+            if not self.memref and MemRef in (x.__class__, y.__class__):
+                continue
             if field.kind == PLAIN:
                 ok = x == y or self.fail(a, b, f"{field.name}: {x} is not {y}")
             elif field.kind == NODES:
@@ -194,11 +193,9 @@ class _Comparer:
         if type(x) is not type(y):
             return self.fail(x, y, f"{type(x).__name__} is not {type(y).__name__}")
         if isinstance(x, tuple):
-            return (
-                len(x) == len(y)
-                and all(self.value(a, b) for a, b in zip(x, y, strict=True))
-                or self.fail(x, y, f"{x} is not {y}")
-            )
+            xs, ys = cast("tuple[Any, ...]", x), cast("tuple[Any, ...]", y)
+            same = len(xs) == len(ys) and all(map(self.value, xs, ys))
+            return same or self.fail(xs, ys, f"{xs} is not {ys}")
         return x == y or (x != x and y != y) or self.fail(x, y, f"{x!r} is not {y!r}")
 
     def programs(self, a: Program, b: Program) -> bool:
@@ -235,7 +232,7 @@ class _Hasher:
         self.closed_types: dict[int, tuple[Type, int]] = {}
 
     def hash(self, node: Any) -> int:
-        cls = type(node)
+        cls = node.__class__
         if isinstance(node, Type):
             return self.type(node)
         if isinstance(node, Var):
@@ -246,7 +243,7 @@ class _Hasher:
                 return self.define(node)
             return number
         if cls is ConstInt:
-            return _mix(node.value, _MERGED.get(node.dtype, node.dtype).value)
+            return _mix(node.value, _merged_code(node.dtype))
         if isinstance(node, Op):
             return _mix(cls.__name__, node.name)
         if cls is Program:
@@ -260,7 +257,9 @@ class _Hasher:
                 continue
             value = field.get(node)
             if field.role == DEFINE:
-                items = value if isinstance(value, tuple) else (value,) if value is not None else ()
+                items: tuple[Var, ...] = (
+                    value if field.kind == NODES else (value,) if value is not None else ()
+                )
                 parts += [self.define(v) for v in items]
             elif field.kind == NODES:
                 parts += [len(value), *[self.hash(v) for v in value]]
@@ -284,7 +283,7 @@ class _Hasher:
         if known is not None:
             return known[1]
         if isinstance(kind, ScalarType):
-            result = _mix("scalar", _MERGED.get(kind.dtype, kind.dtype).value)
+            result = _mix("scalar", _merged_code(kind.dtype))
         else:
             parts: list[int | str] = [type(kind).__name__]
             for field in fields_of(type(kind)):
@@ -305,8 +304,12 @@ class _Hasher:
         if isinstance(value, Node | Type):
             return self.hash(value)
         if isinstance(value, tuple):
-            return _mix(*(self.plain(v) for v in value))
+            return _mix(*map(self.plain, cast("tuple[Any, ...]", value)))
         return _mix(type(value).__name__, getattr(value, "name", None) or repr(value))
+
+
+def _merged_code(dtype: DataType) -> int:
+    return DataType.INDEX.value if dtype is DataType.INT64 else dtype.value
 
 
 def _type_vars(kind: Type) -> Any:

@@ -23,7 +23,7 @@ class Expr(Node):
     """Base of expressions; every concrete one has a ``type``."""
 
     if TYPE_CHECKING:
-
+        # Stored in some classes, derived in others.
         @property
         def type(self) -> Type: ...
 
@@ -33,7 +33,7 @@ class Var(Expr):
     """A variable. The object is the identity; ``name_hint`` is cosmetic and need not be unique."""
 
     name_hint: str = ignore()
-    type: Type = use()
+    type: Type = use()  # pyright: ignore[reportIncompatibleMethodOverride]
     unique_id: int = ignore(factory=_next_id, init=False)
 
     def __repr__(self) -> str:
@@ -69,9 +69,9 @@ class Call(Expr):
 
     op: Op = use()
     args: tuple[Expr, ...] = use(NODES)
-    kwargs: Mapping[str, Any] = use(MAP)
-    attrs: Mapping[str, Any] = use(MAP)
-    type: Type = use(kw_only=True)
+    kwargs: Mapping[str, Any] = use(MAP, factory=dict)
+    attrs: Mapping[str, Any] = use(MAP, factory=dict)
+    type: Type = use(kw_only=True)  # pyright: ignore[reportIncompatibleMethodOverride]
 
     @property
     def name(self) -> str:
@@ -89,13 +89,13 @@ class Submit(Expr):
     op: GlobalVar = use()
     args: tuple[Expr, ...] = use(NODES)
     deps: tuple[Expr, ...] = use(NODES, default=())
-    kwargs: Mapping[str, Any] = use(MAP)
-    attrs: Mapping[str, Any] = use(MAP)
+    kwargs: Mapping[str, Any] = use(MAP, factory=dict)
+    attrs: Mapping[str, Any] = use(MAP, factory=dict)
     core_num: Expr | None = use(MAYBE, default=None)
     sync_start: bool = use(PLAIN, default=False)
     allow_early_resolve: bool = use(PLAIN, default=False)
     predicate: Expr | None = use(MAYBE, default=None)
-    type: Type = use(kw_only=True)
+    type: Type = use(kw_only=True)  # pyright: ignore[reportIncompatibleMethodOverride]
 
 
 @node_class
@@ -180,7 +180,7 @@ class BinaryExpr(Expr):
 
     left: Expr = use()
     right: Expr = use()
-    type: Type = use()
+    type: Type = use()  # pyright: ignore[reportIncompatibleMethodOverride]
 
 
 @node_class
@@ -188,7 +188,7 @@ class UnaryExpr(Expr):
     """One scalar changed."""
 
     operand: Expr = use()
-    type: Type = use()
+    type: Type = use()  # pyright: ignore[reportIncompatibleMethodOverride]
 
 
 def _subclasses(base: type, names: str) -> list[Any]:
@@ -256,12 +256,12 @@ if TYPE_CHECKING:
     class Cast(UnaryExpr): ...
 
 else:
-    ARITHMETIC = Add, Sub, Mul, FloorDiv, FloorMod, FloatDiv, Min, Max, Pow = _subclasses(
+    Add, Sub, Mul, FloorDiv, FloorMod, FloatDiv, Min, Max, Pow = _subclasses(
         BinaryExpr, "Add Sub Mul FloorDiv FloorMod FloatDiv Min Max Pow"
     )
-    COMPARISON = Eq, Ne, Lt, Le, Gt, Ge = _subclasses(BinaryExpr, "Eq Ne Lt Le Gt Ge")
-    LOGICAL = And, Or, Xor = _subclasses(BinaryExpr, "And Or Xor")
-    BITWISE = BitAnd, BitOr, BitXor, BitShiftLeft, BitShiftRight = _subclasses(
+    Eq, Ne, Lt, Le, Gt, Ge = _subclasses(BinaryExpr, "Eq Ne Lt Le Gt Ge")
+    And, Or, Xor = _subclasses(BinaryExpr, "And Or Xor")
+    BitAnd, BitOr, BitXor, BitShiftLeft, BitShiftRight = _subclasses(
         BinaryExpr, "BitAnd BitOr BitXor BitShiftLeft BitShiftRight"
     )
     Neg, Abs, Not, BitNot, Cast = _subclasses(UnaryExpr, "Neg Abs Not BitNot Cast")

@@ -177,7 +177,7 @@ def _split(
             continue
         # In b - a, a min with positive factor (or a max with negative) is the smaller of the two cases.
         smaller = isinstance(term, Min) == (factor > 0)
-        answers = []
+        answers: list[bool | None] = []
         for side in (term.left, term.right):
             difference = Add(
                 Sub(b, a, b.type), Mul(ConstInt(factor), Sub(side, term, b.type), b.type), b.type

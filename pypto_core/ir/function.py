@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 from pypto_core.diagnostics import UserError
 from pypto_core.ir.enums import FunctionIRStage, FunctionType, Level, ParamDirection, Role, is_incore_type
@@ -39,7 +39,7 @@ class Function(Node):
     func_type: FunctionType = use(PLAIN, default=FunctionType.Opaque)
     level: Level | None = use(PLAIN, default=None)
     role: Role | None = use(PLAIN, default=None)
-    attrs: Mapping[str, Any] = use(MAP)
+    attrs: Mapping[str, Any] = use(MAP, factory=dict)
     requires_runtime_binding: bool = use(PLAIN, default=False)
     ir_stage: FunctionIRStage = use(PLAIN, default=FunctionIRStage.Functional)
     leading_comments: tuple[str, ...] = ignore(default=(), converter=tuple, kw_only=True)
@@ -78,7 +78,7 @@ class Function(Node):
 
 
 def _by_name(value: Mapping[str, Function] | Iterable[Function]) -> Mapping[str, Function]:
-    functions = value.values() if isinstance(value, Mapping) else value
+    functions = cast("Iterable[Function]", value.values() if isinstance(value, Mapping) else value)
     table: dict[str, Function] = {}
     for function in sorted(functions, key=lambda f: f.name):
         if function.name in table:

@@ -11,7 +11,7 @@ import operator
 import types as pytypes
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, cast, dataclass_transform
 
 import attrs
 
@@ -28,13 +28,17 @@ def freeze_map(value: Mapping[str, Any] | None) -> Mapping[str, Any]:
     """An ordered read-only copy of ``value``; lists inside become tuples."""
     if not value:
         return EMPTY_MAP
-    if type(value) is pytypes.MappingProxyType:
-        return value
-    return pytypes.MappingProxyType({k: tuple(v) if isinstance(v, list) else v for k, v in value.items()})
+    if isinstance(value, pytypes.MappingProxyType):
+        return cast("Mapping[str, Any]", value)
+    return pytypes.MappingProxyType({k: _frozen_value(v) for k, v in value.items()})
+
+
+def _frozen_value(value: Any) -> Any:
+    return tuple(cast("list[Any]", value)) if isinstance(value, list) else value
 
 
 def _freeze_tuple(value: Iterable[Any]) -> tuple[Any, ...]:
-    return value if type(value) is tuple else tuple(value)
+    return cast("tuple[Any, ...]", value) if type(value) is tuple else tuple(value)
 
 
 def use(kind: str = NODE, **options: Any) -> Any:
@@ -54,12 +58,13 @@ def ignore(**options: Any) -> Any:
 
 def _field(role: str, kind: str, options: dict[str, Any]) -> Any:
     if kind == MAP:
-        options = {"factory": dict, "converter": freeze_map, **options}
+        options = {"converter": freeze_map, **options}
     elif kind == NODES and "converter" not in options:
         options["converter"] = _freeze_tuple
     return attrs.field(metadata={"role": role, "kind": kind}, **options)
 
 
+@dataclass_transform(eq_default=False, frozen_default=True, field_specifiers=(use, define, ignore))
 def node_class(cls: type[NodeT]) -> type[NodeT]:
     """Class decorator: frozen, slotted, compared by identity."""
     return attrs.frozen(cls, eq=False, repr=False)
@@ -125,3 +130,20 @@ def replace(node: NodeT, **changes: Any) -> NodeT:
     values = {name: getattr(node, name) for name in _init_names(cls)}
     values.update(changes)
     return cls(**values)
+
+
+def updated(node: NodeT, **parts: Any) -> NodeT:
+    """``node`` with these fields, or ``node`` itself when each is the object, or the tuple of objects, it has."""
+    for name, value in parts.items():
+        if not _same_part(getattr(node, name), value):
+            return replace(node, **parts)
+    return node
+
+
+def _same_part(a: Any, b: Any) -> bool:
+    if a is b:
+        return True
+    if type(a) is not tuple or type(b) is not tuple:
+        return False
+    left, right = cast("tuple[Any, ...]", a), cast("tuple[Any, ...]", b)
+    return len(left) == len(right) and all(x is y for x, y in zip(left, right, strict=True))

@@ -58,10 +58,10 @@ LOGICALS: tuple[type[BinaryExpr], ...] = (And, Or, Xor)
 BITWISE: tuple[type[BinaryExpr], ...] = (BitAnd, BitOr, BitXor, BitShiftLeft, BitShiftRight)
 
 _FOLD: dict[type[BinaryExpr], Callable[[Any, Any], Any]] = {
-    Add: operator.add, Sub: operator.sub, Mul: operator.mul, FloorDiv: operator.floordiv,
+    Add: operator.add, Sub: operator.sub, Mul: operator.mul, FloorDiv: lambda a, b: a // b,
     FloorMod: operator.mod, Min: min, Max: max,
     Eq: operator.eq, Ne: operator.ne, Lt: operator.lt, Le: operator.le, Gt: operator.gt, Ge: operator.ge,
-    BitAnd: operator.and_, BitOr: operator.or_, BitXor: operator.xor,
+    BitAnd: lambda a, b: a & b, BitOr: lambda a, b: a | b, BitXor: lambda a, b: a ^ b,
 }  # fmt: skip
 
 
@@ -139,7 +139,8 @@ def _cast_node(expr: Expr, dtype: DataType) -> Expr:
 def make_binary(cls: type[BinaryExpr], left: Expr, right: Expr, span: Span = UNKNOWN_SPAN) -> BinaryExpr:
     """The node ``left cls right`` with operands promoted and nothing folded."""
     if cls in LOGICALS:
-        dtype_of(left), dtype_of(right)
+        for side in (left, right):
+            dtype_of(side)
         return cls(left, right, _BOOL_TYPE, span=span)
     left, right, dtype = promote(left, right, span)
     if cls in BITWISE and not dtype.is_int:
@@ -181,12 +182,9 @@ def _fold_logical(node: BinaryExpr) -> Expr:
     if type(node) not in LOGICALS or not (isinstance(left, ConstBool) or isinstance(right, ConstBool)):
         return node
     if isinstance(left, ConstBool) and isinstance(right, ConstBool):
-        value = {
-            And: left.value and right.value,
-            Or: left.value or right.value,
-            Xor: left.value != right.value,
-        }
-        return ConstBool(value[type(node)], span=node.span)
+        a, b = left.value, right.value
+        value = (a and b) if type(node) is And else (a or b) if type(node) is Or else a != b
+        return ConstBool(value, span=node.span)
     const, other = (left, right) if isinstance(left, ConstBool) else (right, left)
     assert isinstance(const, ConstBool)
     if dtype_of(other) is not BOOL:

@@ -26,7 +26,10 @@ def as_dims(value: Iterable[int | Expr]) -> tuple[Expr, ...]:
 
 
 def dims_equal(a: Expr, b: Expr) -> bool:
-    """Whether two extents are the same by construction: one object, equal constants, or equal operators on equal operands."""
+    """Whether two extents are the same by construction.
+
+    That is: one object, equal constants, or equal operators on equal operands.
+    """
     if a is b:
         return True
     cls = type(a)

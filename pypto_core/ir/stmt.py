@@ -82,7 +82,7 @@ class ForStmt(Stmt):
     body: Stmt = use()
     return_vars: tuple[Var, ...] = define(NODES)
     kind: ForKind = use(PLAIN, default=ForKind.Sequential)
-    attrs: Mapping[str, Any] = use(MAP)
+    attrs: Mapping[str, Any] = use(MAP, factory=dict)
 
     visit_order: ClassVar[tuple[str, ...]] = (
         "start", "stop", "step", "attrs", "iter_args", "loop_var", "body", "return_vars",
@@ -128,7 +128,7 @@ class ScopeStmt(Stmt):
 
     body: Stmt = use()
     name_hint: str = ignore(default="", kw_only=True)
-    attrs: Mapping[str, Any] = use(MAP, kw_only=True)
+    attrs: Mapping[str, Any] = use(MAP, factory=dict, kw_only=True)
 
 
 @node_class

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from pypto_core.ir.expr import (
     BinaryExpr,
@@ -73,7 +73,7 @@ class Visitor:
     def visit_children(self, node: Any) -> None:
         """Visit what the node holds, in order."""
         visit = self.visit
-        for field in child_fields(type(node)):
+        for field in child_fields(node.__class__):
             value = field.get(node)
             kind = field.kind
             if kind == NODE or kind == MAYBE:
@@ -102,7 +102,7 @@ def map_nodes(values: Mapping[str, Any]) -> Iterator[Any]:
         if isinstance(value, Node):
             yield value
         elif isinstance(value, tuple):
-            for item in value:
+            for item in cast("tuple[Any, ...]", value):
                 if isinstance(item, Node):
                     yield item
 
@@ -117,7 +117,7 @@ def walk(node: Node) -> Iterator[Any]:
             stack.extend(reversed(tuple(current)))
             continue
         below: list[Any] = []
-        for field in child_fields(type(current)):
+        for field in child_fields(current.__class__):
             value = field.get(current)
             if field.kind == MAP:
                 below.extend(map_nodes(value))
@@ -146,7 +146,7 @@ def type_vars(node: Type | Expr) -> Iterator[Var]:
     if isinstance(node, Var):
         yield node
         return
-    for field in child_fields(type(node)):
+    for field in child_fields(node.__class__):
         value = field.get(node)
         items = value if field.kind == NODES else map_nodes(value) if field.kind == MAP else (value,)
         for item in items:
@@ -190,7 +190,7 @@ class Mutator:
     def mutate_children(self, node: Any) -> Any:
         """The node with its parts rewritten."""
         changes: dict[str, Any] | None = None
-        for field in child_fields(type(node)):
+        for field in child_fields(node.__class__):
             old = field.get(node)
             new = self._part(field, old)
             if new is not old:
@@ -225,8 +225,9 @@ class Mutator:
         if isinstance(value, Node):
             return self._node(value)
         if isinstance(value, tuple):
-            items = tuple([self._map_value(item) for item in value])
-            return value if all(map(_same, items, value)) else items
+            old = cast("tuple[Any, ...]", value)
+            items = tuple([self._map_value(item) for item in old])
+            return old if all(map(_same, items, old)) else items
         return value
 
     def visit_type(self, kind: Type) -> Type:
@@ -368,7 +369,7 @@ class _Uses(Visitor):
         self.seen_types: set[int] = set()
 
     def visit_children(self, node: Any) -> None:
-        for field in child_fields(type(node)):
+        for field in child_fields(node.__class__):
             value = field.get(node)
             items = value if field.kind == NODES else map_nodes(value) if field.kind == MAP else (value,)
             for item in items:

@@ -12,30 +12,8 @@ from typing import Any
 
 import attrs
 
-from pypto_core.ir import ArgEffect, CoreType, Expr, MemorySpace, Type
-
-
-class Kind(enum.Enum):
-    """What a parameter accepts."""
-
-    TILE = "tile"
-    TENSOR = "tensor"
-    SCALAR = "scalar"
-    INDEX = "index"
-    """A scalar integer: literals become INDEX constants."""
-    BOOL = "bool"
-    DIMS = "dims"
-    """A tuple of INDEX scalars: a shape, an offset, valid extents."""
-    PTR = "ptr"
-    ANY = "any"
-    DTYPE = "dtype"
-    SPACE = "space"
-    INT = "int"
-    FLOAT = "float"
-    FLAG = "flag"
-    TEXT = "text"
-    ENUM = "enum"
-    """A member of ``Param.enum`` (stored as the member, written as its name)."""
+from pypto_core.ir import EMPTY_MAP, ArgEffect, CoreType, Expr, MemorySpace, Op, Type
+from pypto_core.ops.kinds import CHECKS, OPERAND_KINDS, Kind
 
 
 class _Required:
@@ -46,10 +24,6 @@ class _Required:
 REQUIRED: Any = _Required()
 OMIT: Any = None
 """Default of an optional parameter that is left out of the call when it is not given."""
-
-OPERAND_KINDS = frozenset(
-    {Kind.TILE, Kind.TENSOR, Kind.SCALAR, Kind.INDEX, Kind.BOOL, Kind.DIMS, Kind.PTR, Kind.ANY}
-)
 
 
 @attrs.frozen
@@ -127,16 +101,24 @@ class OpMemory:
 Deducer = Callable[[tuple[Expr, ...], Mapping[str, Any]], Type]
 """(args, kwargs) → result type; raises OpError for arguments that don't fit."""
 
+Completer = Callable[[list[Expr | None]], None]
+"""Fills in operands that were left out (None), from those given, in the list itself."""
+
+
 @attrs.frozen(kw_only=True)
 class OpDef:
     """An operator.
 
     ``name``: dotted, e.g. ``tile.matmul``. ``summary``: one line. ``deduce``: the result's type.
-    ``memory``: None for operators that handle no tile. ``effects``: what happens to the storage of arguments that
-    are not merely read, by index. ``core``: CUBE or VECTOR when the operator fixes it, None when it goes either
-    way. ``pure``: no effect beyond the result, may be dropped when unused. ``complete``: fills in operands that were
-    left out, from those given (``valid_shape`` from ``shapes``). ``scalar_form``: operator to use instead when
-    the second operand is a scalar (``tile.add`` → ``tile.adds``).
+    ``memory``: None for operators that handle no tile and share no storage. ``effects``: what happens to the storage
+    of arguments that are not merely read, by index. ``core``: CUBE or VECTOR when the operator fixes it, None when it
+    goes either way. ``pure``: no effect beyond the result, may be dropped when unused. ``complete``: fills in
+    operands that were left out, from those given (``valid_shape`` from ``shapes``). ``scalar_form``: operator to use
+    instead when the second operand is a scalar (``tile.add`` → ``tile.adds``).
+
+    Derived: ``operands`` and ``options`` split ``params``; ``least`` and ``most`` bound the number of arguments;
+    ``checks`` recognise each operand; ``needed`` are the options a call must give; ``ref`` is the node that calls
+    refer to the operator by.
     """
 
     name: str
@@ -144,21 +126,33 @@ class OpDef:
     deduce: Deducer
     summary: str = ""
     memory: OpMemory | None = None
-    effects: Mapping[int, ArgEffect] = attrs.field(factory=dict)
+    effects: Mapping[int, ArgEffect] = EMPTY_MAP  # type: ignore[assignment]
     core: CoreType | None = None
     pure: bool = True
-    complete: Callable[[list[Expr | None]], None] | None = None
+    complete: Completer | None = None
     scalar_form: str | None = None
 
-    operands: tuple[Param, ...] = attrs.field(init=False)
-    options: tuple[Param, ...] = attrs.field(init=False)
+    operands: tuple[Param, ...] = attrs.field(init=False, repr=False)
+    options: tuple[Param, ...] = attrs.field(init=False, repr=False)
     option_table: Mapping[str, Param] = attrs.field(init=False, repr=False)
+    least: int = attrs.field(init=False, repr=False)
+    most: int = attrs.field(init=False, repr=False)
+    checks: tuple[Callable[[Expr], bool], ...] = attrs.field(init=False, repr=False)
+    needed: tuple[Param, ...] = attrs.field(init=False, repr=False)
+    ref: Op = attrs.field(init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         put = object.__setattr__
-        put(self, "operands", tuple(p for p in self.params if p.is_operand))
-        put(self, "options", tuple(p for p in self.params if not p.is_operand))
-        put(self, "option_table", {p.name: p for p in self.options})
+        operands = tuple([p for p in self.params if p.kind in OPERAND_KINDS])
+        options = tuple([p for p in self.params if p.kind not in OPERAND_KINDS])
+        put(self, "operands", operands)
+        put(self, "options", options)
+        put(self, "option_table", {p.name: p for p in options})
+        put(self, "least", sum([p.default is REQUIRED for p in operands]))
+        put(self, "most", len(operands))
+        put(self, "checks", tuple([CHECKS[p.kind] for p in operands]))
+        put(self, "needed", tuple([p for p in options if p.default is REQUIRED]))
+        put(self, "ref", Op(self.name))
 
     @property
     def namespace(self) -> str:
@@ -176,6 +170,7 @@ __all__ = [
     "OPERAND_KINDS",
     "REQUIRED",
     "Access",
+    "Completer",
     "Deducer",
     "FromOption",
     "Kind",

@@ -14,13 +14,12 @@ from types import MappingProxyType
 from typing import Any
 
 import attrs
+from attrs import evolve
 
 from pypto_core.diagnostics import UNKNOWN_SPAN, DiagnosticError, InvalidOperationError, OpError, Span, UserError
-from pypto_core.ir import (
-    EMPTY_MAP, ArrayType, Call, DataType, Expr, MemorySpace, Op, PtrType, ScalarType, TensorType, TileType, TupleType,
-    Type, freeze_map, replace,
-)  # fmt: skip
-from pypto_core.ops.opdef import INHERIT, FromOption, Kind, OpDef, OpMemory, Param
+from pypto_core.ir import EMPTY_MAP, Call, DataType, Expr, MemorySpace, Op, TileType, freeze_map, replace
+from pypto_core.ops.kinds import OPERAND_TEXT, Kind, kind_remedy
+from pypto_core.ops.opdef import INHERIT, FromOption, OpDef, OpMemory, Param
 
 
 @attrs.frozen
@@ -85,7 +84,8 @@ _active: ContextVar[OpRegistry | None] = ContextVar("pypto_op_registry", default
 
 def active_registry() -> OpRegistry:
     """The registry in force: the activated one, else the built-in one."""
-    return _active.get() or builtin_registry()
+    active = _active.get()
+    return active if active is not None else builtin_registry()
 
 
 @contextmanager
@@ -98,9 +98,14 @@ def using_registry(registry: OpRegistry) -> Iterator[OpRegistry]:
         _active.reset(token)
 
 
-@cache
 def op_ref(name: str) -> Op:
-    """The one Op node that refers to ``name``."""
+    """The one Op node that refers to ``name``: the operator's own, else one that is made for the name."""
+    op = active_registry().table.get(name)
+    return op.ref if op is not None else _stray_ref(name)
+
+
+@cache
+def _stray_ref(name: str) -> Op:
     return Op(name)
 
 
@@ -118,6 +123,9 @@ def create_call(
 ) -> Call:
     """A call of operator ``name`` with its type deduced.
 
+    Trailing operands that the operator can fill in itself may be left out. Options that are not given stay absent:
+    the defaults of the written form are the parser's to add.
+
     Raises InvalidOperationError for an unknown operator and OpError, at ``span``, for arguments or options that it
     does not accept.
     """
@@ -125,15 +133,43 @@ def create_call(
     op = registry.table.get(name)
     if op is None:
         raise unknown_op(name, registry, span)
-    args = tuple(args)
+    if type(args) is not tuple:
+        args = tuple(args)
     options = freeze_map(kwargs) if kwargs else EMPTY_MAP
     try:
-        check_options(op, options)
-        check_arity(op, args)
-        kind = _stamp_space(op.memory, op.deduce(args, options), args, options)
+        if op.complete is not None and len(args) < op.most:
+            args = _completed(op, args)
+        if options or op.needed:
+            check_options(op, options)
+        if not op.least <= len(args) <= op.most:
+            raise _wrong_count(op, len(args))
+        for check, arg in zip(op.checks, args):  # noqa: B905 - an operator may have more operands than arguments
+            if not check(arg):
+                check_arity(op, args)
+        kind = op.deduce(args, options)
+        if op.memory is not None and type(kind) is TileType and kind.memory_space is None:
+            kind = _stamp_space(op.memory, kind, args, options)
     except DiagnosticError as error:
-        raise error.located(span) from None
-    return Call(op_ref(name), args, options, attrs or EMPTY_MAP, type=kind, span=span)
+        raise _named(error, name).located(span) from None
+    return Call(op.ref, args, options, attrs or EMPTY_MAP, type=kind, span=span)
+
+
+def _completed(op: OpDef, args: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    given: list[Expr | None] = [*args, *([None] * (op.most - len(args)))]
+    assert op.complete is not None
+    op.complete(given)
+    while given and given[-1] is None:
+        given.pop()
+    return tuple([a for a in given if a is not None]) if None not in given else args
+
+
+def _named(error: DiagnosticError, name: str) -> DiagnosticError:
+    """Say which operator an error is about, where its facts don't yet."""
+    error.diagnostics = tuple(
+        d if any(fact == "operator" for fact, _ in d.facts) else evolve(d, facts=(("operator", name), *d.facts))
+        for d in error.diagnostics
+    )
+    return error
 
 
 def rebuild_call(call: Call, args: tuple[Expr, ...], attrs: Mapping[str, Any] | None = None) -> Call:
@@ -148,11 +184,9 @@ def rebuild_call(call: Call, args: tuple[Expr, ...], attrs: Mapping[str, Any] | 
 
 
 def _stamp_space(
-    memory: OpMemory | None, kind: Type, args: tuple[Expr, ...], options: Mapping[str, Any]
-) -> Type:
+    memory: OpMemory, kind: TileType, args: tuple[Expr, ...], options: Mapping[str, Any]
+) -> TileType:
     """Give a tile result without a space the one that the operator's memory rule names."""
-    if memory is None or not isinstance(kind, TileType) or kind.memory_space is not None:
-        return kind
     space = output_space(memory, args, options)
     return kind if space is None else replace(kind, memory_space=space)
 
@@ -196,8 +230,8 @@ def check_options(op: OpDef, options: Mapping[str, Any]) -> None:
                 f"option '{key}' of {op.name} must be {_describe(param)}, not {value!r}",
                 remedy=_members(param),
             )
-    for param in op.options:
-        if param.required and param.name not in options:
+    for param in op.needed:
+        if param.name not in options:
             raise OpError(
                 f"{op.name} needs the option '{param.name}'",
                 facts={param.name: _describe(param)},
@@ -241,44 +275,24 @@ def _near(name: str, names: list[str]) -> str:
 
 def check_arity(op: OpDef, args: tuple[Expr, ...]) -> None:
     """Refuse too few or too many arguments, and arguments of the wrong kind."""
-    least = sum(1 for p in op.operands if p.required)
-    if not least <= len(args) <= len(op.operands):
-        wanted = str(least) if least == len(op.operands) else f"{least} to {len(op.operands)}"
-        raise OpError(
-            f"{op.name} takes {wanted} arguments, not {len(args)}",
-            facts={"arguments": ", ".join(p.name for p in op.operands)},
-        )
-    for param, arg in zip(op.operands, args, strict=False):
-        if not _is_kind(param.kind, arg.type):
+    if not op.least <= len(args) <= op.most:
+        raise _wrong_count(op, len(args))
+    for param, check, arg in zip(op.operands, op.checks, args, strict=False):
+        if not check(arg):
             raise OpError(
-                f"argument '{param.name}' of {op.name} must be a {param.kind.value}, not {arg.type!r}",
-                remedy=_kind_remedy(param.kind, arg.type),
+                f"argument '{param.name}' of {op.name} must be {OPERAND_TEXT[param.kind]}, not {_type_text(arg)}",
+                remedy=kind_remedy(param.kind, arg.type),
             )
 
 
-def _is_kind(kind: Kind, have: Type) -> bool:
-    if kind is Kind.ANY:
-        return True
-    if kind is Kind.TILE:
-        return isinstance(have, TileType)
-    if kind is Kind.TENSOR:
-        return isinstance(have, TensorType)
-    if kind is Kind.DIMS:
-        return isinstance(have, TupleType) and all(
-            isinstance(t, ScalarType) and t.dtype.is_int for t in have.types
-        )
-    if kind is Kind.PTR:
-        return isinstance(have, PtrType | ArrayType)
-    if not isinstance(have, ScalarType):
-        return False
-    if kind is Kind.INDEX:
-        return have.dtype.is_int
-    return have.dtype is DataType.BOOL if kind is Kind.BOOL else True
+def _wrong_count(op: OpDef, count: int) -> OpError:
+    wanted = str(op.least) if op.least == op.most else f"{op.least} to {op.most}"
+    return OpError(
+        f"{op.name} takes {wanted} arguments, not {count}",
+        facts={"arguments": ", ".join(p.name for p in op.operands) or "none"},
+        remedy="give each of the arguments listed" if count < op.least else "remove what is not listed",
+    )
 
 
-def _kind_remedy(kind: Kind, have: Type) -> str:
-    if kind is Kind.TILE and isinstance(have, TensorType):
-        return "load the tensor into a tile first: pl.load(tensor, offsets, shapes)"
-    if kind is Kind.TENSOR and isinstance(have, TileType):
-        return "a tile lives on chip: pass the tensor, or use the pl.tile operation of that name"
-    return ""
+def _type_text(arg: Expr) -> str:
+    return repr(arg.type)

@@ -1,0 +1,1 @@
+"""Measured figures of the kernel and its plugins, each beside its target."""

@@ -1,0 +1,1 @@
+"""The Ascend 910B backend."""

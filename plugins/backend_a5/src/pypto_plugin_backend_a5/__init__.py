@@ -1,0 +1,1 @@
+"""The Ascend 950 (A5) backend."""

@@ -1,0 +1,1 @@
+"""Memory references, lifetimes and addresses."""

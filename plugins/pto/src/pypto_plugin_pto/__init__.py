@@ -1,0 +1,1 @@
+"""PTO text output."""

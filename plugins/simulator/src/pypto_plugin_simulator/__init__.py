@@ -1,0 +1,1 @@
+"""Runs tile programs with numpy."""

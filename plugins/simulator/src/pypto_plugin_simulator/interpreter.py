@@ -1,0 +1,402 @@
+"""The walk through a program's control flow, shared by every engine.
+
+An engine hands in a :class:`Machine`, which gives operators their effect; statements, scalar expressions, calls of
+functions and launches over blocks are the same for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+import attrs
+from pypto_core.contract import ArrayValue, BlockPosition
+from pypto_core.diagnostics import UNKNOWN_SPAN, DiagnosticError, Span, UserError
+from pypto_core.ir import (
+    AssignStmt,
+    BinaryExpr,
+    BreakStmt,
+    Call,
+    ClusterScopeStmt,
+    CommDomainScopeStmt,
+    ConstBool,
+    ConstFloat,
+    ConstInt,
+    ContinueStmt,
+    EvalStmt,
+    Expr,
+    ForStmt,
+    Function,
+    FunctionType,
+    HierarchyScopeStmt,
+    IfStmt,
+    InCoreScopeStmt,
+    InlineStmt,
+    IterArg,
+    MakeTuple,
+    ParamDirection,
+    ReturnStmt,
+    RuntimeScopeStmt,
+    ScopeStmt,
+    SeqStmts,
+    SpmdScopeStmt,
+    SplitAivScopeStmt,
+    Stmt,
+    Submit,
+    TupleGetItemExpr,
+    UnaryExpr,
+    Var,
+    WhileStmt,
+    YieldStmt,
+)
+
+from pypto_plugin_simulator.formats import scalar_of
+from pypto_plugin_simulator.frame import Frame, bind_parameters, mismatch
+from pypto_plugin_simulator.scalars import BINARY, UNARY, binary, unary
+
+MAX_DEPTH = 100
+DEFAULT_MAX_STEPS = 5_000_000
+
+
+class Machine(Protocol):
+    """What an engine does where the walk reaches an operator."""
+
+    def call(self, run: Interpreter, frame: Frame, call: Call, operands: tuple[Any, ...]) -> Any:
+        """Apply an operator and return its result."""
+        ...
+
+    def assign(self, run: Interpreter, frame: Frame, stmt: AssignStmt, value: Any) -> Any:
+        """What the variable of ``stmt`` will hold, given the value computed for it."""
+        ...
+
+
+@attrs.frozen
+class Signal:
+    """How a statement ended, when it was not by reaching its end."""
+
+    kind: str
+    values: tuple[Any, ...] = ()
+
+
+BREAK, CONTINUE = Signal("break"), Signal("continue")
+YIELD, RETURN = "yield", "return"
+
+
+@attrs.define(eq=False)
+class Interpreter:
+    """One run. ``max_steps`` bounds the statements and trips that are executed; ``block_num`` is how many blocks a
+    kernel is launched on where the program itself does not say."""
+
+    functions: Mapping[str, Function]
+    machine: Machine
+    max_steps: int = DEFAULT_MAX_STEPS
+    block_num: int = 1
+    steps: int = 0
+
+    def evaluate(self, expr: Expr, frame: Frame) -> Any:
+        """The value of an expression."""
+        kind = type(expr)
+        handler = _EXPRESSIONS.get(kind)
+        if handler is None:
+            raise UserError(f"the simulator can't evaluate a {kind.__name__}", code="PT304", span=expr.span)
+        return handler(self, expr, frame)
+
+    def execute(self, stmt: Stmt, frame: Frame) -> Signal | None:
+        """Run a statement; None when it ran to its end."""
+        handler = _STATEMENTS.get(type(stmt))
+        if handler is None:
+            raise UserError(f"the simulator can't run a {type(stmt).__name__}", code="PT304", span=stmt.span)
+        self.tick(stmt.span)
+        try:
+            return handler(self, stmt, frame)
+        except DiagnosticError as error:
+            raise error.located(stmt.span) from error.__cause__
+
+    def tick(self, span: Span) -> None:
+        """Count a step; an error when there were too many."""
+        self.steps += 1
+        if self.steps > self.max_steps:
+            raise UserError(
+                f"stopped after {self.max_steps} steps",
+                code="PT305",
+                span=span,
+                remedy="check that the loop ends, or allow more with max_steps",
+            )
+
+    def run_function(
+        self, function: Function, arguments: Sequence[Any], caller: Frame | None, block: BlockPosition, span: Span
+    ) -> tuple[Any, ...]:
+        """Run ``function`` once, at one place of the launch; returns what it returns."""
+        depth = 0 if caller is None else caller.depth + 1
+        if depth > MAX_DEPTH:
+            raise UserError(f"function '{function.name}' calls itself without end", code="PT305", span=span)
+        launched = function.is_incore or (caller is not None and caller.launched)
+        frame = Frame(function, block=block, launched=launched or block.count > 1, depth=depth)
+        for dim, extent, name in bind_parameters(frame, arguments, span):
+            wanted = self.evaluate(dim, frame)
+            if wanted != extent:
+                raise mismatch(name, None, extent, wanted, span)
+        signal = self.execute(function.body, frame)
+        return signal.values if signal is not None and signal.kind == RETURN else ()
+
+    def launch(
+        self, function: Function, arguments: Sequence[Any], caller: Frame | None, count: int | None, span: Span
+    ) -> tuple[Any, ...]:
+        """Run ``function`` once per block, in order; returns what the last block returned.
+
+        ``count``: number of blocks that the call names, None when it names none.
+        """
+        if count is None:
+            count = self._own_count(function, arguments)
+        starts = function.is_incore and (caller is None or not caller.launched)
+        if count is None and starts:
+            count = self.block_num
+        if count is None:
+            block = BlockPosition() if caller is None else caller.block
+            return self.run_function(function, arguments, caller, block, span)
+        if count < 1:
+            raise UserError(f"'{function.name}' is launched on {count} blocks", code="PT303", span=span)
+        result: tuple[Any, ...] = ()
+        for index in range(count):
+            result = self.run_function(function, arguments, caller, BlockPosition(index, count), span)
+        return result
+
+    def _own_count(self, function: Function, arguments: Sequence[Any]) -> int | None:
+        if function.func_type is not FunctionType.Spmd:
+            return None
+        count = function.attrs.get("core_num")
+        if isinstance(count, Expr):
+            frame = Frame(function)
+            bind_parameters(frame, arguments)
+            count = self.evaluate(count, frame)
+        return count
+
+
+Evaluator = Callable[[Interpreter, Any, Frame], Any]
+Executor = Callable[[Interpreter, Any, Frame], Signal | None]
+
+
+def _eval_call(run: Interpreter, call: Call, frame: Frame) -> Any:
+    operands = tuple(run.evaluate(arg, frame) for arg in call.args)
+    callee = run.functions.get(call.op.name)
+    if callee is None:
+        return run.machine.call(run, frame, call, operands)
+    results = run.launch(callee, operands, frame, _core_num(run, call.attrs.get("core_num"), frame), call.span)
+    return _packed(results)
+
+
+def _core_num(run: Interpreter, count: Any, frame: Frame) -> int | None:
+    return run.evaluate(count, frame) if isinstance(count, Expr) else count
+
+
+def _packed(results: tuple[Any, ...]) -> Any:
+    if not results:
+        return None
+    return results[0] if len(results) == 1 else results
+
+
+def _eval_submit(run: Interpreter, submit: Submit, frame: Frame) -> Any:
+    """Results of the callee, then a task id: the number of steps so far, which no two tasks share."""
+    arguments = tuple(run.evaluate(arg, frame) for arg in submit.args)
+    callee = run.functions.get(submit.op.name)
+    if callee is None:
+        raise UserError(f"there is no function '{submit.op.name}' to submit", code="PT303", span=submit.span)
+    if submit.predicate is None or run.evaluate(submit.predicate, frame):
+        results = run.launch(callee, arguments, frame, _core_num(run, submit.core_num, frame), submit.span)
+    else:
+        written = zip(callee.param_directions, arguments, strict=False)
+        results = tuple(value for direction, value in written if direction is not ParamDirection.In)
+    return (*results, run.steps)
+
+
+def _eval_item(run: Interpreter, expr: TupleGetItemExpr, frame: Frame) -> Any:
+    value = run.evaluate(expr.tuple, frame)
+    if isinstance(value, tuple):
+        return value[expr.index]  # pyright: ignore[reportUnknownVariableType]
+    return value  # a function with one result hands on the result itself
+
+
+def _eval_float(run: Interpreter, expr: ConstFloat, frame: Frame) -> Any:
+    return scalar_of(expr.value, expr.dtype)
+
+
+_EXPRESSIONS: dict[type, Evaluator] = {
+    Var: lambda run, expr, frame: frame.read(expr),
+    IterArg: lambda run, expr, frame: frame.read(expr),
+    ConstInt: lambda run, expr, frame: expr.value,
+    ConstFloat: _eval_float,
+    ConstBool: lambda run, expr, frame: expr.value,
+    MakeTuple: lambda run, expr, frame: tuple(run.evaluate(e, frame) for e in expr.elements),
+    TupleGetItemExpr: _eval_item,
+    Call: _eval_call,
+    Submit: _eval_submit,
+}
+
+
+def _eval_binary(run: Interpreter, expr: BinaryExpr, frame: Frame) -> Any:
+    return binary(expr, run.evaluate(expr.left, frame), run.evaluate(expr.right, frame))
+
+
+def _eval_unary(run: Interpreter, expr: UnaryExpr, frame: Frame) -> Any:
+    return unary(expr, run.evaluate(expr.operand, frame))
+
+
+_EXPRESSIONS.update(dict.fromkeys(BINARY, _eval_binary))
+_EXPRESSIONS.update(dict.fromkeys(UNARY, _eval_unary))
+
+
+def _run_assign(run: Interpreter, stmt: AssignStmt, frame: Frame) -> Signal | None:
+    frame.env[stmt.var] = run.machine.assign(run, frame, stmt, run.evaluate(stmt.value, frame))
+    return None
+
+
+def _run_eval(run: Interpreter, stmt: EvalStmt, frame: Frame) -> Signal | None:
+    run.evaluate(stmt.expr, frame)
+    return None
+
+
+def _run_seq(run: Interpreter, stmt: SeqStmts, frame: Frame) -> Signal | None:
+    for child in stmt.stmts:
+        signal = run.execute(child, frame)
+        if signal is not None:
+            return signal
+    return None
+
+
+def _run_yield(run: Interpreter, stmt: YieldStmt, frame: Frame) -> Signal | None:
+    return Signal(YIELD, tuple(run.evaluate(value, frame) for value in stmt.values))
+
+
+def _run_return(run: Interpreter, stmt: ReturnStmt, frame: Frame) -> Signal | None:
+    return Signal(RETURN, tuple(run.evaluate(value, frame) for value in stmt.values))
+
+
+def _bind(variables: Sequence[Var], values: Sequence[Any], frame: Frame, span: Span) -> None:
+    if len(variables) != len(values):
+        raise UserError(
+            f"{len(values)} values are yielded where {len(variables)} are wanted", code="PT302", span=span
+        )
+    frame.env.update(zip(variables, values, strict=True))
+
+
+def _run_if(run: Interpreter, stmt: IfStmt, frame: Frame) -> Signal | None:
+    branch = stmt.then_body if run.evaluate(stmt.condition, frame) else stmt.else_body
+    signal = None if branch is None else run.execute(branch, frame)
+    if signal is not None and signal.kind != YIELD:
+        return signal
+    _bind(stmt.return_vars, () if signal is None else signal.values, frame, stmt.span)
+    return None
+
+
+def _carried(loop: ForStmt | WhileStmt, signal: Signal | None, frame: Frame) -> tuple[Any, ...]:
+    """What goes into the next trip: what was yielded, or what the carries hold when the trip was cut short."""
+    if signal is not None and signal.kind == YIELD:
+        return signal.values
+    if signal is None and loop.iter_args:
+        raise UserError("the loop carries values, but its body ends without a yield", code="PT302", span=loop.span)
+    return tuple(frame.env[arg] for arg in loop.iter_args)
+
+
+def _run_for(run: Interpreter, loop: ForStmt, frame: Frame) -> Signal | None:
+    counter, stop, step = (run.evaluate(e, frame) for e in (loop.start, loop.stop, loop.step))
+    if step == 0:
+        raise UserError("the loop's step is zero: it would never end", code="PT305", span=loop.span)
+    carried = tuple(run.evaluate(arg.init_value, frame) for arg in loop.iter_args)
+    while counter < stop if step > 0 else counter > stop:
+        run.tick(loop.span)
+        frame.env[loop.loop_var] = counter
+        _bind(loop.iter_args, carried, frame, loop.span)
+        signal = run.execute(loop.body, frame)
+        if signal is not None and signal.kind == RETURN:
+            return signal
+        carried = _carried(loop, signal, frame)
+        if signal is BREAK:
+            break
+        counter += step
+    _bind(loop.return_vars, carried, frame, loop.span)
+    return None
+
+
+def _run_while(run: Interpreter, loop: WhileStmt, frame: Frame) -> Signal | None:
+    carried = tuple(run.evaluate(arg.init_value, frame) for arg in loop.iter_args)
+    _bind(loop.iter_args, carried, frame, loop.span)
+    while run.evaluate(loop.condition, frame):
+        run.tick(loop.span)
+        signal = run.execute(loop.body, frame)
+        if signal is not None and signal.kind == RETURN:
+            return signal
+        carried = _carried(loop, signal, frame)
+        _bind(loop.iter_args, carried, frame, loop.span)
+        if signal is BREAK:
+            break
+    _bind(loop.return_vars, carried, frame, loop.span)
+    return None
+
+
+def _run_scope(run: Interpreter, stmt: ScopeStmt, frame: Frame) -> Signal | None:
+    return run.execute(stmt.body, frame)
+
+
+def _run_core_scope(run: Interpreter, stmt: InCoreScopeStmt, frame: Frame) -> Signal | None:
+    """A kernel written in place: launched as the function that it will become would be."""
+    if frame.launched or run.block_num == 1:
+        return run.execute(stmt.body, frame)
+    return _run_blocks(run, stmt, frame, run.block_num, None)
+
+
+def _run_spmd(run: Interpreter, stmt: SpmdScopeStmt, frame: Frame) -> Signal | None:
+    return _run_blocks(run, stmt, frame, run.evaluate(stmt.core_num, frame), stmt.loop_var)
+
+
+def _run_blocks(
+    run: Interpreter, stmt: ScopeStmt, frame: Frame, count: int, loop_var: Var | None
+) -> Signal | None:
+    for index in range(count):
+        if loop_var is not None:
+            frame.env[loop_var] = index
+        inner = attrs.evolve(frame, block=BlockPosition(index, count), launched=True)
+        signal = run.execute(stmt.body, inner)
+        if signal is not None:
+            return signal
+    return None
+
+
+def _run_split(run: Interpreter, stmt: SplitAivScopeStmt, frame: Frame) -> Signal | None:
+    for lane in range(stmt.count):
+        if stmt.loop_var is not None:
+            frame.env[stmt.loop_var] = lane
+        inner = attrs.evolve(frame, block=attrs.evolve(frame.block, subblock=lane))
+        signal = run.execute(stmt.body, inner)
+        if signal is not None:
+            return signal
+    return None
+
+
+def _run_inline(run: Interpreter, stmt: InlineStmt, frame: Frame) -> Signal | None:
+    raise UserError(
+        f"the simulator does not run {stmt.language} text of the host", code="PT304", span=stmt.span,
+        remedy="run the functions that it calls one by one",
+    )  # fmt: skip
+
+
+_STATEMENTS: dict[type, Executor] = {
+    AssignStmt: _run_assign,
+    EvalStmt: _run_eval,
+    SeqStmts: _run_seq,
+    YieldStmt: _run_yield,
+    ReturnStmt: _run_return,
+    BreakStmt: lambda run, stmt, frame: BREAK,
+    ContinueStmt: lambda run, stmt, frame: CONTINUE,
+    ForStmt: _run_for,
+    WhileStmt: _run_while,
+    IfStmt: _run_if,
+    InCoreScopeStmt: _run_core_scope,
+    HierarchyScopeStmt: _run_scope,
+    ClusterScopeStmt: _run_scope,
+    RuntimeScopeStmt: _run_scope,
+    CommDomainScopeStmt: _run_scope,
+    SpmdScopeStmt: _run_spmd,
+    SplitAivScopeStmt: _run_split,
+    InlineStmt: _run_inline,
+}
+

@@ -1,0 +1,1 @@
+"""Passes that bring a program into normal form."""

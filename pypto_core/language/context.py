@@ -1,0 +1,191 @@
+"""The state of reading one function: its source, what its names stand for, and the tables that read its parts."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from pypto_core.diagnostics import Note, ParserError, ScopeIsolationError, Span, UndefinedVariableError
+from pypto_core.ir import PTR, ConstInt, Expr, FunctionType, MemorySpace, Var
+from pypto_core.language.annotations import dynamic_var
+from pypto_core.language.comments import NO_COMMENTS, Comments
+from pypto_core.language.environment import MISSING, Environment, Name, Opaque
+from pypto_core.language.errors import did_you_mean
+from pypto_core.language.source import Source
+from pypto_core.ops.registry import OpRegistry, active_registry
+
+if TYPE_CHECKING:
+    from pypto_core.language.functions import Entry, Module
+
+ExprReader = Callable[["Context", Any], Any]
+StmtReader = Callable[["Context", Any, list[Any]], None]
+CallReader = Callable[["Context", ast.Call], Any]
+
+
+class Session:
+    """What the functions read together share: the reading tables, and what was looked up once."""
+
+    __slots__ = ("calls", "expressions", "ints", "paths", "registry", "statements")
+
+    def __init__(self, expressions: Mapping[type, ExprReader], statements: Mapping[type, StmtReader]) -> None:
+        self.expressions, self.statements = expressions, statements
+        self.registry: OpRegistry = active_registry()
+        self.calls: dict[str, CallReader] = {}
+        self.paths: dict[str, Any] = {}
+        self.ints: dict[int, ConstInt] = {}
+
+    def index(self, value: int) -> ConstInt:
+        """An INDEX constant; one node per value, as a program repeats few of them very often."""
+        node = self.ints.get(value)
+        if node is None:
+            node = self.ints[value] = ConstInt(value)
+        return node
+
+
+@attrs.frozen(eq=False)
+class Dead:
+    """What a name stands for outside of the loop that owns it."""
+
+    what: str
+    span: Span
+
+
+@attrs.frozen(eq=False)
+class Target:
+    """A name that a yield binds, with its annotation if it has one."""
+
+    name: str
+    node: ast.AST
+    annotation: ast.expr | None
+
+
+@attrs.frozen(eq=False)
+class Yielded:
+    """The yield that ended a region: the names it binds (none for a bare one) and where it stands."""
+
+    targets: tuple[Target, ...]
+    node: ast.AST
+
+
+class Context:
+    """Reads one function.
+
+    ``names`` maps the names in scope to variables; like Python's own it is one flat table, so that what a branch
+    assigns is seen after it. ``declared`` are types that a bare annotation announced. ``bases`` are the allocations
+    by name. ``fresh`` collects the names assigned on the current path when reassignment is forbidden.
+    """
+
+    __slots__ = (
+        "auto_dims", "bases", "comments", "declared", "defined_bases", "depth", "entry", "env", "fresh", "func_type",
+        "loops", "module", "names", "places", "regions", "returns", "session", "slots", "source", "yielded",
+    )  # fmt: skip
+
+    def __init__(self, source: Source, env: Environment, session: Session, entry: Entry | None = None) -> None:
+        self.source, self.env, self.session, self.entry = source, env, session, entry
+        self.module: Module | None = None
+        self.names: dict[str, Var | Dead] = {}
+        self.declared: dict[str, ast.expr] = {}
+        self.bases: dict[str, Var] = {}
+        self.defined_bases: set[str] = set()
+        self.slots: dict[str, tuple[int, MemorySpace, Span]] = {}
+        self.places: dict[int, str] = {}
+        self.comments: Comments = NO_COMMENTS
+        self.fresh: set[str] | None = None
+        self.auto_dims: set[str] | None = None
+        self.func_type = FunctionType.Opaque
+        self.loops = 0
+        self.depth = 0
+        self.regions = 0
+        self.yielded: Yielded | None = None
+        self.returns: list[tuple[tuple[Expr, ...], Span]] = []
+
+    def span(self, node: Any) -> Span:
+        """Where a syntax node stands."""
+        return self.source.span(node)
+
+    def expr(self, node: ast.expr) -> Any:
+        """The value of an expression: a Python value when only constants take part, an expression of the IR otherwise."""
+        return self.session.expressions[type(node)](self, node)
+
+    def fail(
+        self,
+        cls: type[ParserError],
+        message: str,
+        node: Any,
+        remedy: str = "",
+        facts: Mapping[str, object] | Iterable[tuple[str, object]] = (),
+        notes: Iterable[Note] = (),
+    ) -> ParserError:
+        """An error at a syntax node, to be raised."""
+        return cls(message, span=self.span(node), remedy=remedy, facts=facts, notes=tuple(notes))
+
+    def path_of(self, node: ast.expr) -> str | None:
+        """``tile.load`` for ``pl.tile.load``; None for what is no name of the language."""
+        kind = type(node)
+        if kind is ast.Attribute:
+            prefix = self._prefix(node.value.id) if type(node.value) is ast.Name else self.path_of(node.value)  # type: ignore[attr-defined]
+            if prefix is None:
+                return None
+            return f"{prefix}.{node.attr}" if prefix else node.attr  # type: ignore[attr-defined]
+        if kind is ast.Name:
+            return self._prefix(node.id) or None  # type: ignore[attr-defined]
+        return None
+
+    def _prefix(self, name: str) -> str | None:
+        if name in self.names:
+            return None
+        value = self.env.get(name)
+        return value.path if type(value) is Name else None
+
+    def lookup(self, node: ast.Name) -> Any:
+        """What a name stands for; raises UndefinedVariableError or ScopeIsolationError."""
+        name = node.id
+        found = self.names.get(name)
+        if found is not None:
+            if type(found) is not Dead:
+                return found
+            raise self._dead(name, found, node)
+        value = self.env.get(name)
+        if type(value) is not Opaque:
+            return value
+        if value is MISSING:
+            if self.auto_dims is not None and name in self.auto_dims:
+                return dynamic_var(name)
+            raise self.undefined(node)
+        raise self.fail(
+            UndefinedVariableError,
+            f"'{name}' is {value.what}: a kernel can't use it",
+            node,
+            "kernels see numbers, strings, lists of them, element types, enum members and other kernels",
+        )
+
+    def _dead(self, name: str, found: Dead, node: ast.AST) -> ParserError:
+        return self.fail(
+            ScopeIsolationError,
+            f"'{name}' is {found.what} and means nothing after the loop",
+            node,
+            "use the name that pl.yield_ binds at the end of the loop's body"
+            if "carried" in found.what
+            else "compute what you need inside of the loop",
+            notes=[Note(message=f"'{name}' belongs to this loop", span=found.span)],
+        )
+
+    def undefined(self, node: ast.Name) -> ParserError:
+        """The error for a name that nothing defines."""
+        known = [*self.names, *self.env.names()]
+        return self.fail(
+            UndefinedVariableError,
+            f"'{node.id}' is not defined",
+            node,
+            did_you_mean(node.id, known, "assign it first, or define it as a constant above the kernel"),
+        )
+
+    def base(self, name: str) -> Var:
+        """The pointer variable of the allocation ``name``; the same one for every mention in a function."""
+        var = self.bases.get(name)
+        if var is None:
+            var = self.bases[name] = Var(name, PTR)
+        return var

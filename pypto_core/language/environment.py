@@ -1,0 +1,138 @@
+"""What a kernel sees of the Python around it: values, never code.
+
+Numbers, strings, lists and tuples of these, element types, enum members, symbolic extents, declared allocations and
+other kernels are taken over by value when the kernel is read. Everything else is an error at its use.
+"""
+
+from __future__ import annotations
+
+import enum
+import sys
+import types
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import attrs
+
+from pypto_core.ir import Expr, Function, Program
+from pypto_core.language import vocabulary
+from pypto_core.language.annotations import Dim, Form, MemRef, Word
+
+
+@attrs.frozen(eq=False)
+class Name:
+    """A word of the language as the parser sees it: ``path`` is what stands behind ``pl.``, empty for ``pl`` itself."""
+
+    path: str
+
+
+@attrs.frozen(eq=False)
+class Opaque:
+    """Something that exists around the kernel and has no meaning inside; ``what`` describes it."""
+
+    what: str
+
+
+PL = Name("")
+MISSING = Opaque("")
+
+_PLAIN = (bool, int, float, str, type(None), enum.Enum, Expr, Function, Program, MemRef, Name)
+
+
+def captured(value: Any) -> Any:
+    """A Python value as the parser takes it, or an Opaque that says what it is instead."""
+    kind = type(value)
+    if kind is int or kind is float or kind is bool or kind is str or isinstance(value, _PLAIN):
+        return value
+    if isinstance(value, Dim):
+        return value.expr
+    if isinstance(value, list | tuple):
+        items = [captured(item) for item in value]
+        bad = next((item for item in items if isinstance(item, Opaque)), None)
+        return bad if bad is not None else items
+    if isinstance(value, types.ModuleType):
+        return PL if value.__name__ in vocabulary.MODULES else Opaque(f"the module {value.__name__}")
+    if isinstance(value, Form):
+        return Name(value.surface) if not value.args and not value.options else Opaque("a stored annotation")
+    if isinstance(value, Word):
+        return Name(value.surface)
+    return _by_identity(value)
+
+
+def _by_identity(value: Any) -> Any:
+    if isinstance(value, type):
+        if value in vocabulary.ENUMS.values():
+            return value
+        return Opaque(f"the class {value.__name__}")
+    path = getattr(value, "pl_path", None)
+    if isinstance(path, str):
+        return Name(path)
+    entry = getattr(value, "kernel_entry", None)
+    if entry is not None:
+        return entry
+    if value is vocabulary.adir:
+        return value
+    if callable(value):
+        return Opaque(f"the Python function {getattr(value, '__name__', value)!s}")
+    return Opaque(f"a {type(value).__name__}")
+
+
+Lookup = Callable[[str], Any]
+
+
+class Environment:
+    """Names around a kernel, looked up in layers; each name is converted once."""
+
+    __slots__ = ("_cache", "_layers")
+
+    def __init__(self, *layers: Mapping[str, Any]) -> None:
+        self._layers = layers
+        self._cache: dict[str, Any] = {}
+
+    def get(self, name: str) -> Any:
+        """The value of a name as the parser takes it; MISSING when there is none."""
+        known = self._cache.get(name, MISSING)
+        if known is not MISSING:
+            return known
+        for layer in self._layers:
+            if name in layer:
+                value = captured(layer[name])
+                self._cache[name] = value
+                return value
+        return MISSING
+
+    def names(self) -> Iterator[str]:
+        """All names, for proposals in messages."""
+        for layer in self._layers:
+            yield from layer
+
+    def inner(self, layer: Mapping[str, Any]) -> Environment:
+        """This environment with more names in front."""
+        return Environment(layer, *self._layers)
+
+
+def environment_of(function: types.FunctionType, frame: types.FrameType | None) -> Environment:
+    """What a decorated Python function sees: its cells, the locals of the frame that decorates it, its globals."""
+    cells: dict[str, Any] = {}
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
+        try:
+            cells[name] = cell.cell_contents
+        except ValueError:  # a cell that nothing was assigned to yet
+            continue
+    return Environment(cells, *_frame_locals(frame), function.__globals__)
+
+
+def environment_of_frame(frame: types.FrameType) -> Environment:
+    """What a class body sees that stands in ``frame``."""
+    return Environment(*_frame_locals(frame), frame.f_globals)
+
+
+def _frame_locals(frame: types.FrameType | None) -> list[Mapping[str, Any]]:
+    if frame is None or frame.f_locals is frame.f_globals:
+        return []
+    return [dict(frame.f_locals)]
+
+
+def caller(depth: int) -> types.FrameType:
+    """The frame ``depth`` calls above the function that asks."""
+    return sys._getframe(depth + 1)

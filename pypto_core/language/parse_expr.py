@@ -1,0 +1,370 @@
+"""Expressions: names, constants, operators.
+
+A tree of literals and captured constants is evaluated as Python would; anything with a variable in it becomes an
+expression of the IR. Literals are INDEX, FP32 or BOOL until something gives them another type.
+"""
+
+from __future__ import annotations
+
+import ast
+import enum
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from pypto_core.diagnostics import (
+    InvalidOperationError, ParserError, ParserSyntaxError, ParserTypeError, UnsupportedFeatureError,
+)  # fmt: skip
+from pypto_core.ir import (
+    Add, And, BinaryExpr, BitAnd, BitNot, BitOr, BitShiftLeft, BitShiftRight, BitXor, ConstBool, ConstFloat, ConstInt,
+    DataType, Eq, Expr, FloatDiv, FloorDiv, FloorMod, Function, Ge, Gt, Le, Lt, MakeTuple, Mul, Ne, Neg, Not, Or,
+    Pow, ScalarType, Sub, TensorType, TileType, UnaryExpr, make_binary, make_unary,
+)  # fmt: skip
+from pypto_core.language import vocabulary
+from pypto_core.language.annotations import MemRef as Declared
+from pypto_core.language.context import Context
+from pypto_core.language.environment import Name
+from pypto_core.language.errors import did_you_mean, type_text, value_text
+
+BINARY: dict[type, tuple[type[BinaryExpr], Callable[[Any, Any], Any], str, str]] = {
+    ast.Add: (Add, operator.add, "+", "add"),
+    ast.Sub: (Sub, operator.sub, "-", "sub"),
+    ast.Mult: (Mul, operator.mul, "*", "mul"),
+    ast.Div: (FloatDiv, operator.truediv, "/", "div"),
+    ast.FloorDiv: (FloorDiv, operator.floordiv, "//", "div"),
+    ast.Mod: (FloorMod, operator.mod, "%", "rem"),
+    ast.Pow: (Pow, operator.pow, "**", ""),
+    ast.BitAnd: (BitAnd, operator.and_, "&", "and_"),
+    ast.BitOr: (BitOr, operator.or_, "|", "or_"),
+    ast.BitXor: (BitXor, operator.xor, "^", "xor"),
+    ast.LShift: (BitShiftLeft, operator.lshift, "<<", "shl"),
+    ast.RShift: (BitShiftRight, operator.rshift, ">>", "shr"),
+}
+COMPARE: dict[type, tuple[type[BinaryExpr], Callable[[Any, Any], Any]]] = {
+    ast.Eq: (Eq, operator.eq),
+    ast.NotEq: (Ne, operator.ne),
+    ast.Lt: (Lt, operator.lt),
+    ast.LtE: (Le, operator.le),
+    ast.Gt: (Gt, operator.gt),
+    ast.GtE: (Ge, operator.ge),
+}
+_DIVISIONS = (ast.Div, ast.FloorDiv, ast.Mod)
+_MAX_BITS = 256
+
+
+def constant(ctx: Context, node: ast.Constant) -> Any:
+    """A literal."""
+    value = node.value
+    kind = type(value)
+    if kind is int or kind is float or kind is str or kind is bool or value is None:
+        return value
+    raise ctx.fail(
+        UnsupportedFeatureError, f"{value!r} is not part of the kernel language", node, "use numbers and strings"
+    )
+
+
+def name(ctx: Context, node: ast.Name) -> Any:
+    """A variable, or a value captured from around the kernel."""
+    return ctx.lookup(node)
+
+
+def attribute(ctx: Context, node: ast.Attribute) -> Any:
+    """``pl.FP32``, ``pl.Mem.Vec``, ``x.shape``, ``x.dtype``."""
+    path = ctx.path_of(node)
+    if path is not None:
+        known = ctx.session.paths.get(path)
+        if known is None:
+            known = ctx.session.paths[path] = _language_value(ctx, node, path)
+        return known
+    base = ctx.expr(node.value)
+    if isinstance(base, type) and issubclass(base, enum.Enum):
+        return _member(ctx, node, base)
+    if isinstance(base, Expr) and isinstance(base.type, TensorType | TileType):
+        if node.attr == "shape":
+            return [d.value if isinstance(d, ConstInt) else d for d in base.type.shape]
+        if node.attr == "dtype":
+            return base.type.dtype
+    if base is vocabulary.adir and node.attr in vocabulary.DIRECTIONS:
+        return vocabulary.DIRECTIONS[node.attr]
+    raise ctx.fail(
+        UnsupportedFeatureError,
+        f"{value_text(base)} has no attribute '{node.attr}'",
+        node,
+        "tensors and tiles have .shape and .dtype; assign other attributes to a constant above the kernel",
+    )
+
+
+def _language_value(ctx: Context, node: ast.Attribute, path: str) -> Any:
+    first, _, rest = path.partition(".")
+    value = vocabulary.CONSTANTS.get(first)
+    if value is None:
+        if first not in vocabulary.NAMES and first not in vocabulary.OP_NAMESPACES and not _is_op(ctx, path):
+            raise unknown_word(ctx, node, path)
+        return Name(path)
+    if not rest:
+        return value
+    if value is vocabulary.adir and rest in vocabulary.DIRECTIONS:
+        return vocabulary.DIRECTIONS[rest]
+    if isinstance(value, type):
+        return _member(ctx, node, value)
+    raise unknown_word(ctx, node, path)
+
+
+def _is_op(ctx: Context, path: str) -> bool:
+    table = ctx.session.registry.table
+    return path in table or any(f"{space}.{path.rstrip('_')}" in table for space in vocabulary.OP_NAMESPACES)
+
+
+def _member(ctx: Context, node: ast.Attribute, owner: type[enum.Enum]) -> enum.Enum:
+    member = owner.__members__.get(node.attr)
+    if member is None:
+        raise ctx.fail(
+            InvalidOperationError,
+            f"{owner.__name__} has no member '{node.attr}'",
+            node,
+            did_you_mean(node.attr, owner.__members__, "members: " + ", ".join(owner.__members__)),
+        )
+    return member
+
+
+def unknown_word(ctx: Context, node: ast.AST, path: str) -> ParserError:
+    """The error for a name that ``pl`` does not have."""
+    known = [*vocabulary.NAMES, *ctx.session.registry.table]
+    known += [op.name.partition(".")[2] for op in ctx.session.registry]
+    return ctx.fail(
+        InvalidOperationError,
+        f"pl has no '{path}'",
+        node,
+        did_you_mean(path, known, "list the operators with: pypto ops"),
+    )
+
+
+def _is_number(value: Any) -> bool:
+    kind = type(value)
+    return kind is int or kind is float or isinstance(value, int | float)
+
+
+def scalar(ctx: Context, value: Any, node: ast.expr, what: str = "this operand") -> Expr:
+    """A value as a scalar expression; literals become INDEX, FP32 or BOOL constants."""
+    if isinstance(value, Expr):
+        if isinstance(value.type, ScalarType):
+            return value
+    elif type(value) is int:
+        return ctx.session.index(value)
+    elif isinstance(value, bool):
+        return ConstBool(value, span=ctx.span(node))
+    elif isinstance(value, int):
+        return ctx.session.index(int(value))
+    elif isinstance(value, float):
+        return ConstFloat(value, span=ctx.span(node))
+    raise ctx.fail(ParserTypeError, f"{what} must be a scalar, not {value_text(value)}", node)
+
+
+def expression(ctx: Context, value: Any, node: ast.expr) -> Expr:
+    """A value as an expression of the IR; lists become tuples."""
+    if isinstance(value, Expr):
+        return value
+    if isinstance(value, list):
+        return MakeTuple(tuple(expression(ctx, item, node) for item in value), span=ctx.span(node))
+    if isinstance(value, Name):
+        raise ctx.fail(ParserTypeError, f"pl.{value.path or '…'} is not a value", node, "call it, or use its result")
+    if isinstance(value, Declared):
+        raise ctx.fail(
+            ParserTypeError,
+            "a declared allocation is not a value",
+            node,
+            "bind a tile to it in an annotation: t: pl.Tile[[64, 64], pl.FP32, buf, pl.Mem.Vec] = …",
+        )
+    if isinstance(value, Function):
+        raise ctx.fail(ParserTypeError, f"'{value.name}' is a function, not a value", node, "call it")
+    if isinstance(value, int | float):
+        return scalar(ctx, value, node)
+    raise ctx.fail(ParserTypeError, f"{value!r} can't be the value of a variable", node)
+
+
+def bin_op(ctx: Context, node: ast.BinOp) -> Any:
+    """``a + b`` and its kin."""
+    left, right = ctx.expr(node.left), ctx.expr(node.right)
+    cls, fold, symbol, wrapper = BINARY.get(type(node.op), _NO_OPERATOR)
+    if not isinstance(left, Expr) and not isinstance(right, Expr) and _is_number(left) and _is_number(right):
+        if not (right == 0 and type(node.op) in _DIVISIONS):
+            return _folded(ctx, node, fold, left, right)
+    a = _scalar_operand(ctx, left, node.left, symbol, wrapper)
+    b = _scalar_operand(ctx, right, node.right, symbol, wrapper)
+    return make_binary(cls, a, b, ctx.span(node))
+
+
+def _no_operator(left: Any, right: Any) -> Any:
+    raise TypeError("no such operator")
+
+
+_NO_OPERATOR = (Add, _no_operator, "@", "matmul")
+
+
+def _folded(ctx: Context, node: ast.BinOp, fold: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
+    if type(node.op) in (ast.Pow, ast.LShift):
+        big = isinstance(left, int) and isinstance(right, int) and abs(left) > 1
+        bits = abs(left).bit_length() * right if type(node.op) is ast.Pow and big else right
+        if isinstance(right, int) and isinstance(left, int) and (right < 0 or (bits > _MAX_BITS and left != 0)):
+            if big or type(node.op) is ast.LShift or right < 0:
+                raise ctx.fail(ParserSyntaxError, "this constant is too large to evaluate", node)
+    try:
+        value = fold(left, right)
+    except (TypeError, ValueError, OverflowError, ZeroDivisionError) as error:
+        raise ctx.fail(ParserTypeError, f"these constants can't be combined: {error}", node) from None
+    if isinstance(value, complex):
+        raise ctx.fail(ParserTypeError, "the result of this constant expression is complex", node)
+    if isinstance(value, int) and value.bit_length() > _MAX_BITS:
+        raise ctx.fail(ParserSyntaxError, "this constant is too large to evaluate", node)
+    return value
+
+
+def _scalar_operand(ctx: Context, value: Any, node: ast.expr, symbol: str, wrapper: str) -> Expr:
+    if isinstance(value, Expr) and isinstance(value.type, TensorType | TileType):
+        raise ctx.fail(
+            InvalidOperationError,
+            f"'{symbol}' works on scalars, this is a {type_text(value.type)}",
+            node,
+            f"write pl.{wrapper}(a, b)" if wrapper else "use an operation of pl on tiles",
+        )
+    return scalar(ctx, value, node, f"an operand of '{symbol}'")
+
+
+def unary_op(ctx: Context, node: ast.UnaryOp) -> Any:
+    """``-a``, ``not a``, ``~a``."""
+    value = ctx.expr(node.operand)
+    kind = type(node.op)
+    if kind is ast.Not:
+        if isinstance(value, bool):
+            return not value
+        return _unary(ctx, Not, value, node, "not", "not_")
+    if kind is ast.USub:
+        if _is_number(value) and not isinstance(value, bool):
+            return -value
+        return _unary(ctx, Neg, value, node, "-", "neg")
+    if kind is ast.Invert:
+        if type(value) is int:
+            return ~value
+        return _unary(ctx, BitNot, value, node, "~", "not_")
+    if _is_number(value):
+        return +value
+    return _scalar_operand(ctx, value, node.operand, "+", "")
+
+
+def _unary(ctx: Context, cls: type[UnaryExpr], value: Any, node: ast.UnaryOp, symbol: str, wrapper: str) -> Expr:
+    if isinstance(value, Expr) and isinstance(value.type, TensorType | TileType):
+        raise ctx.fail(
+            InvalidOperationError,
+            f"'{symbol}' works on scalars, this is a {type_text(value.type)}",
+            node,
+            f"write pl.{wrapper}(a)",
+        )
+    return make_unary(cls, scalar(ctx, value, node.operand, f"the operand of '{symbol}'"), ctx.span(node))
+
+
+def bool_op(ctx: Context, node: ast.BoolOp) -> Any:
+    """``a and b``, ``a or b``: both sides are evaluated."""
+    cls = And if type(node.op) is ast.And else Or
+    values = [ctx.expr(v) for v in node.values]
+    if all(isinstance(v, bool) for v in values):
+        return all(values) if cls is And else any(values)
+    word = "and" if cls is And else "or"
+    result = scalar(ctx, values[0], node.values[0], f"an operand of '{word}'")
+    for value, part in zip(values[1:], node.values[1:], strict=True):
+        result = make_binary(cls, result, scalar(ctx, value, part, f"an operand of '{word}'"), ctx.span(node))
+    return result
+
+
+def compare(ctx: Context, node: ast.Compare) -> Any:
+    """``a < b`` and its kin."""
+    if len(node.ops) != 1:
+        raise ctx.fail(
+            UnsupportedFeatureError,
+            "chained comparisons are not part of the kernel language",
+            node,
+            "write a < b and b < c",
+        )
+    entry = COMPARE.get(type(node.ops[0]))
+    if entry is None:
+        raise ctx.fail(
+            UnsupportedFeatureError,
+            "'in' and 'is' are not part of the kernel language",
+            node,
+            "compare with ==, !=, <, <=, > or >=",
+        )
+    cls, fold = entry
+    left, right = ctx.expr(node.left), ctx.expr(node.comparators[0])
+    if not isinstance(left, Expr) and not isinstance(right, Expr):
+        try:
+            return bool(fold(left, right))
+        except TypeError as error:
+            raise ctx.fail(ParserTypeError, f"these constants can't be compared: {error}", node) from None
+    a = _scalar_operand(ctx, left, node.left, "==" if cls is Eq else "<", "cmp")
+    b = _scalar_operand(ctx, right, node.comparators[0], "==" if cls is Eq else "<", "cmp")
+    return make_binary(cls, a, b, ctx.span(node))
+
+
+def sequence(ctx: Context, node: ast.List | ast.Tuple) -> list[Any]:
+    """``[a, b]`` and ``(a, b)``."""
+    return [ctx.expr(e) for e in node.elts]
+
+
+def unsupported(what: str, remedy: str = "") -> Callable[[Context, ast.expr], Any]:
+    """A reader that refuses a construct of Python."""
+
+    def refuse(ctx: Context, node: ast.expr) -> Any:
+        raise ctx.fail(UnsupportedFeatureError, f"{what} not part of the kernel language", node, remedy)
+
+    return refuse
+
+
+def truth(ctx: Context, node: ast.expr, what: str) -> Expr:
+    """A condition: a scalar of type BOOL."""
+    value = scalar(ctx, ctx.expr(node), node, what)
+    if isinstance(value.type, ScalarType) and value.type.dtype is not DataType.BOOL:
+        raise ctx.fail(
+            ParserTypeError, f"{what} must be BOOL, not {value.type.dtype}", node, "compare it, e.g. x != 0"
+        )
+    return value
+
+
+def integer(ctx: Context, node: ast.expr, what: str) -> Expr:
+    """An integer scalar, such as a bound or an index."""
+    value = ctx.expr(node)
+    if type(value) is int:
+        return ctx.session.index(value)
+    found = scalar(ctx, value, node, what)
+    if isinstance(found.type, ScalarType) and not found.type.dtype.is_int:
+        raise ctx.fail(
+            ParserTypeError, f"{what} must be an integer, not {found.type.dtype}", node, "convert it: pl.cast(x, pl.INDEX)"
+        )
+    return found
+
+
+EXPRESSIONS: dict[type, Any] = {
+    ast.Constant: constant,
+    ast.Name: name,
+    ast.Attribute: attribute,
+    ast.BinOp: bin_op,
+    ast.UnaryOp: unary_op,
+    ast.BoolOp: bool_op,
+    ast.Compare: compare,
+    ast.List: sequence,
+    ast.Tuple: sequence,
+    ast.IfExp: unsupported("conditional expressions are", "write an if statement whose branches assign the value"),
+    ast.Lambda: unsupported("lambdas are"),
+    ast.JoinedStr: unsupported("f-strings are"),
+    ast.FormattedValue: unsupported("f-strings are"),
+    ast.Starred: unsupported("starred expressions are", "write the elements out"),
+    ast.Dict: unsupported("dictionaries are", "dictionaries only stand behind attrs="),
+    ast.Set: unsupported("sets are", "write a list"),
+    ast.ListComp: unsupported("comprehensions are", "write the elements out"),
+    ast.SetComp: unsupported("comprehensions are", "write the elements out"),
+    ast.DictComp: unsupported("comprehensions are", "write the elements out"),
+    ast.GeneratorExp: unsupported("comprehensions are", "write the elements out"),
+    ast.NamedExpr: unsupported("assignment expressions are", "assign in a statement of its own"),
+    ast.Await: unsupported("await is"),
+    ast.Yield: unsupported("yield is", "write pl.yield_(…)"),
+    ast.YieldFrom: unsupported("yield from is", "write pl.yield_(…)"),
+    ast.Slice: unsupported("a slice outside of a subscript is"),
+}

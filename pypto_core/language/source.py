@@ -1,0 +1,153 @@
+"""The text a kernel is read from: its tree, its positions and its comments."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any
+
+from pypto_core.diagnostics import ParserError, ParserSyntaxError, SourceText, Span
+
+MAX_TEXT = 64_000_000
+"""Characters that a text may have; a statement of a kernel has about a hundred."""
+
+MAX_EXPRESSION_DEPTH = 200
+MAX_BLOCK_DEPTH = 64
+
+
+class Source:
+    """One text and its syntax tree. Positions in the tree are those in the text."""
+
+    __slots__ = ("filename", "is_ascii", "lines", "text", "tree")
+
+    def __init__(self, content: str, filename: str, tree: ast.Module) -> None:
+        self.filename = filename
+        self.text = SourceText.of(content, filename)
+        self.lines = self.text.lines
+        self.is_ascii = content.isascii()
+        self.tree = tree
+
+    def span(self, node: Any) -> Span:
+        """Where a syntax node stands."""
+        if self.is_ascii:
+            return Span(
+                self.filename, node.lineno, node.col_offset + 1, node.end_lineno, node.end_col_offset + 1, self.text
+            )
+        return Span(
+            self.filename,
+            node.lineno,
+            self._column(node.lineno, node.col_offset),
+            node.end_lineno,
+            self._column(node.end_lineno, node.end_col_offset),
+            self.text,
+        )
+
+    def _column(self, line: int, offset: int) -> int:
+        # The tree counts bytes of UTF-8, people count characters.
+        return len(self.lines[line - 1].encode()[:offset].decode(errors="ignore")) + 1
+
+    def check_depth(self, node: ast.AST) -> None:
+        """Refuse an expression that is nested deeper than recursion should follow."""
+        stack: list[tuple[ast.AST, int]] = [(node, 1)]
+        while stack:
+            current, depth = stack.pop()
+            if depth > MAX_EXPRESSION_DEPTH:
+                raise too_deep(self.span(node))
+            stack.extend(
+                (child, depth + 1) for child in ast.iter_child_nodes(current) if isinstance(child, ast.expr)
+            )
+
+
+def too_deep(span: Span) -> ParserError:
+    """The error for an expression nested too deeply."""
+    return ParserSyntaxError(
+        "this expression is nested too deeply",
+        span=span,
+        facts={"limit": MAX_EXPRESSION_DEPTH},
+        remedy="assign parts of it to variables of their own",
+    )
+
+
+def read(content: str, filename: str) -> Source:
+    """Parse a text; raises ParserSyntaxError where Python can't read it."""
+    if len(content) > MAX_TEXT:
+        raise ParserSyntaxError(
+            "the text is too long",
+            span=Span(filename, 1, 1),
+            facts={"characters": len(content), "limit": MAX_TEXT},
+            remedy="split the program into several",
+        )
+    try:
+        tree = ast.parse(content, filename)
+    except SyntaxError as error:
+        raise _syntax_error(error, content, filename) from None
+    except (RecursionError, MemoryError):
+        raise ParserSyntaxError(
+            "the text is nested too deeply to read",
+            span=Span(filename, 1, 1),
+            facts={"limit": MAX_EXPRESSION_DEPTH},
+            remedy="assign parts of long expressions to variables of their own",
+        ) from None
+    except ValueError as error:
+        raise ParserSyntaxError(f"the text can't be read: {error}", span=Span(filename, 1, 1)) from None
+    return Source(content, filename, tree)
+
+
+def _syntax_error(error: SyntaxError, content: str, filename: str) -> ParserSyntaxError:
+    span = Span(filename, max(error.lineno or 1, 1), max(error.offset or 1, 1), source=SourceText.of(content, filename))
+    return ParserSyntaxError(
+        f"this is not Python: {error.msg}", span=span, remedy="the kernel language keeps to Python's syntax"
+    )
+
+
+@lru_cache(maxsize=4)
+def _read_file(content: str, filename: str) -> Source:
+    return read(content, filename)
+
+
+def source_of(filename: str, module_globals: dict[str, Any] | None) -> Source | None:
+    """The source of a file that Python has loaded; None when there is no text (typed at a prompt, say)."""
+    linecache.checkcache(filename)
+    lines = linecache.getlines(filename, module_globals)
+    return _read_file("".join(lines), filename) if lines else None
+
+
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+@lru_cache(maxsize=4)
+def definitions(source: Source) -> dict[tuple[str, int], Definition]:
+    """Functions and classes of a text by name and first line (that of the first decorator and that of ``def``)."""
+    found: dict[tuple[str, int], Definition] = {}
+    stack: list[ast.AST] = [source.tree]
+    while stack:
+        for child in ast.iter_child_nodes(stack.pop()):
+            if isinstance(child, Definition):
+                found[child.name, child.lineno] = child
+                if child.decorator_list:
+                    found[child.name, child.decorator_list[0].lineno] = child
+            if isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):
+                stack.append(child)
+    return found
+
+
+@contextmanager
+def guarded(where: Span) -> Iterator[None]:
+    """Turn running out of stack into an error of the parser, and hold the garbage collector off meanwhile.
+
+    A tree is built without garbage, so that collections only cost time.
+    """
+    import gc
+
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    except RecursionError:
+        raise too_deep(where) from None
+    finally:
+        if enabled:
+            gc.enable()

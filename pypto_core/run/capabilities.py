@@ -1,0 +1,38 @@
+"""What a compilation offers to passes, and who offers it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pypto_core.contract import Backend
+from pypto_core.run.options import Options
+from pypto_core.solver import Capability
+
+if TYPE_CHECKING:
+    from pypto_core.host import Host
+
+
+def capabilities(
+    backend: Backend | None, planner: str, options: Options, host: Host | None = None
+) -> tuple[Capability, ...]:
+    """The capabilities of a compilation, sorted.
+
+    Those of the backend with ``backend:<name>``; ``planner:<name>`` with those that the planner lists; and
+    ``option:<name>`` for each option whose value counts as true.
+    """
+    found: list[Capability] = []
+    if backend is not None:
+        named = {*backend.capabilities, f"backend:{backend.name}"}
+        found += [Capability(name, f"backend {backend.name}") for name in named]
+    registered = host.planners.get(planner) if host is not None else None
+    offered = {f"planner:{planner}", *(registered.capabilities if registered else ())}
+    found += [Capability(name, f"planner {planner}") for name in offered]
+    found += [Capability(f"option:{name}", f"option {name}") for name in options.truthy]
+    return tuple(sorted(found))
+
+
+def capability_names(
+    backend: Backend | None, planner: str, options: Options, host: Host | None = None
+) -> frozenset[str]:
+    """The names alone."""
+    return frozenset(c.name for c in capabilities(backend, planner, options, host))

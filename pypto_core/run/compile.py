@@ -1,0 +1,265 @@
+"""The front door: a program in, artifacts out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from pypto_core.contract import Artifact, Backend, Target
+from pypto_core.diagnostics import Diagnostic, DiagnosticError, InternalError, Severity, UserError, warning
+from pypto_core.host import Host, load_host, none_installed
+from pypto_core.ir import Program
+from pypto_core.run.context import DEFAULT_PLANNER, PassContext
+from pypto_core.run.dump import DumpInstrument
+from pypto_core.run.instruments import ReportInstrument
+from pypto_core.run.level import VerificationLevel
+from pypto_core.run.log import DiagnosticLog
+from pypto_core.run.pipeline import MismatchError, Pipeline
+from pypto_core.run.plan import Wishes, goals_of, resolve
+from pypto_core.run.run import Run, Stage
+from pypto_core.run.source import as_program
+from pypto_core.run.verification import structural
+from pypto_core.solver import Plan
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Compiled:
+    """The result of a compilation.
+
+    ``source`` is the program that went in and ``program`` the one after the last pass. ``target`` is None, and
+    there are no artifacts, when the goal was a property. ``timings`` are seconds by part, in order: reading,
+    planning, verifying the input, each step by its instance, emitting.
+    """
+
+    source: Program
+    program: Program
+    pipeline: Pipeline = attrs.field(repr=False)
+    context: PassContext = attrs.field(repr=False)
+    target: Target | None = attrs.field(repr=False)
+    artifacts: tuple[Artifact, ...]
+    diagnostics: tuple[Diagnostic, ...]
+    stages: tuple[Stage, ...] = attrs.field(repr=False)
+    timings: tuple[tuple[str, float], ...] = attrs.field(repr=False)
+
+    @property
+    def plan(self) -> Plan:
+        """The order of the passes with the reason for each."""
+        if self.pipeline.plan is None:
+            raise InternalError("a compilation without a plan")
+        return self.pipeline.plan
+
+    @property
+    def hints(self) -> tuple[Diagnostic, ...]:
+        """The performance hints among the diagnostics."""
+        return tuple(d for d in self.diagnostics if d.severity is Severity.PERF_HINT)
+
+    @property
+    def warnings(self) -> tuple[Diagnostic, ...]:
+        """The warnings among the diagnostics."""
+        return tuple(d for d in self.diagnostics if d.severity is Severity.WARNING)
+
+    def write(self, directory: str | Path) -> tuple[Path, ...]:
+        """Write the artifacts below a folder, making it when it is missing; returns their paths in order."""
+        paths: list[Path] = []
+        for artifact in self.artifacts:
+            path = Path(directory) / artifact.name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(artifact.content)
+            paths.append(path)
+        return tuple(paths)
+
+
+def compile(
+    program: Any,
+    *,
+    backend: str | Backend | None = None,
+    planner: str | None = None,
+    goal: str = "pto",
+    output_dir: str | Path | None = None,
+    dump_passes: bool = False,
+    verification: VerificationLevel | str | None = None,
+    instruments: Sequence[object] = (),
+    disabled_diagnostics: Iterable[str] = (),
+    wishes: Wishes | None = None,
+    host: Host | None = None,
+    **options: Any,
+) -> Compiled:
+    """Compile a program.
+
+    ``program``: a Program, a Function, something decorated as one, or the path of a ``.py`` file, which is
+    parsed and never executed.
+    ``backend``: name, alias or value; by default that of the active context, or the only one installed.
+    ``planner``: by default that of the active context, or ``pypto``.
+    ``goal``: a target, or a property to reach without emitting anything.
+    ``output_dir``: where artifacts go, with ``report/`` and, with ``dump_passes``, ``passes_dump/``; nothing is
+    written without it.
+    ``verification``, ``instruments``, ``disabled_diagnostics``: as in :class:`PassContext`, added to the active
+    one. ``wishes``: further goals, passes, orders and pass options. ``host``: by default what is installed.
+    ``options``: whatever passes and targets ask for; one that nothing asks for is warned of (PT616).
+
+    Raises UserError for what can't be done, NoPlanError with its reasons, ParserError, VerificationError and
+    InternalError. MismatchError (PT611) when backend or planner contradict the active context.
+    """
+    outer = PassContext.current()
+    if host is None:
+        host = outer.host if outer is not None and outer.host is not None else load_host()
+    base = outer or PassContext()
+    watchers = [*base.instruments, *instruments, *_writers(output_dir, dump_passes)]
+    context = base.derive(
+        host=host,
+        backend=_choose_backend(backend, outer, host),
+        planner=_choose_planner(planner, outer, host),
+        options={**base.options, **options},
+        instruments=watchers,
+        verification=base.verification if verification is None else VerificationLevel.of(verification),
+        disabled_diagnostics=base.disabled_diagnostics | frozenset(disabled_diagnostics),
+        log=DiagnosticLog(),
+    )
+    try:
+        compiled = _compile(program, context, host, goal, wishes or Wishes())
+        for unread in _unread_options(compiled, frozenset(options)):
+            context.report(unread)
+        compiled = attrs.evolve(compiled, diagnostics=tuple(context.log))
+    finally:
+        if outer is not None:
+            outer.log.extend(context.log)
+    if output_dir is not None:
+        compiled.write(output_dir)
+    return compiled
+
+
+def _compile(thing: Any, context: PassContext, host: Host, goal: str, wishes: Wishes) -> Compiled:
+    clock = _Clock()
+    with context:
+        source = as_program(thing)
+        clock.lap("read")
+        target, goals = goals_of(goal, context, host)
+        pipeline = resolve(context, host, goals, source, wishes)
+        clock.lap("plan")
+        known = structural(host.properties) | (pipeline.initial or frozenset())
+        run = pipeline.run(source, context, verified=known)
+        clock.times += [("verify input", run.input_seconds), *run.timings]
+        clock.restart()
+        artifacts = _emit(target, run, context) if target is not None else ()
+        clock.lap("emit")
+    return Compiled(
+        source=source,
+        program=run.program,
+        pipeline=pipeline,
+        context=context,
+        target=target,
+        artifacts=artifacts,
+        diagnostics=tuple(context.log),
+        stages=tuple(run.stages),
+        timings=tuple(clock.times),
+    )
+
+
+def _choose_backend(wanted: str | Backend | None, outer: PassContext | None, host: Host) -> Backend:
+    given = host.backend(wanted) if isinstance(wanted, str) else wanted
+    active = outer.backend if outer is not None else None
+    if given is not None and active is not None and given != active:
+        raise _mismatch("backend", given.name, active.name)
+    chosen = given or active
+    if chosen is not None:
+        return chosen
+    if not host.backends:
+        raise none_installed("backend", host.health, "PT612")
+    if len(host.backends) > 1:
+        names = list(host.backends)
+        raise UserError(
+            "several backends are installed and none is chosen",
+            code="PT613",
+            facts={"installed": ", ".join(names)},
+            remedy=f"say which one: backend={names[0]!r}",
+        )
+    [only] = host.backends.values()
+    return only
+
+
+def _choose_planner(wanted: str | None, outer: PassContext | None, host: Host) -> str:
+    if wanted is not None and outer is not None and wanted != outer.planner:
+        raise _mismatch("planner", wanted, outer.planner)
+    chosen = wanted or (outer.planner if outer is not None else DEFAULT_PLANNER)
+    # The default may be absent: a compilation that places nothing needs no planner.
+    return host.planner(chosen).name if chosen in host.planners or chosen != DEFAULT_PLANNER else chosen
+
+
+def _mismatch(what: str, given: str, active: str) -> MismatchError:
+    return MismatchError(
+        f"{what} {given} is asked for inside a context with {what} {active}",
+        code="PT611",
+        facts={"asked for": given, "context": active},
+        remedy=f"leave {what} out, or derive a context with {what}={given!r}",
+    )
+
+
+def _writers(output_dir: str | Path | None, dump_passes: bool) -> list[object]:
+    if output_dir is None:
+        if dump_passes:
+            raise UserError(
+                "there is nowhere to dump the passes to", code="PT621", remedy="give output_dir as well"
+            )
+        return []
+    dumps = [DumpInstrument(Path(output_dir) / "passes_dump")] if dump_passes else []
+    return [*dumps, ReportInstrument(Path(output_dir) / "report")]
+
+
+def _emit(target: Target, run: Run, context: PassContext) -> tuple[Artifact, ...]:
+    try:
+        artifacts = tuple(target.load()(run.program, context))
+    except DiagnosticError as error:
+        error.add_note(f"raised by target {target.name} on program {run.program.name}")
+        raise
+    except Exception as error:
+        raise InternalError(
+            f"target {target.name} failed on program {run.program.name}: {type(error).__name__}: {error}",
+            code="PT913",
+            facts={"target": target.name},
+            remedy="report it to whoever provides the target, with the program that it was given",
+        ) from error
+    names: set[str] = set()
+    for artifact in artifacts:
+        if artifact.name in names:
+            raise InternalError(
+                f"target {target.name} made two artifacts named {artifact.name}", code="PT914"
+            )
+        names.add(artifact.name)
+    return artifacts
+
+
+def _unread_options(compiled: Compiled, given: frozenset[str]) -> Iterable[Diagnostic]:
+    """Options that no pass looked up and no contract is gated by: most likely misspelt."""
+    host = compiled.context.host
+    gates: set[str] = set()
+    for value in host.passes.values() if host is not None else ():
+        gates |= value.contract.needs | value.contract.excludes
+    for name in compiled.context.options.unread:
+        if name in given and f"option:{name}" not in gates:
+            yield warning(
+                "PT616",
+                f"option '{name}' was given, and nothing asked for it",
+                facts={"option": name, "passes": ", ".join(compiled.pipeline.names) or "none"},
+                remedy="check its name; an option of one pass is given as Name{option=value}",
+            )
+
+
+class _Clock:
+    """Seconds by part."""
+
+    def __init__(self) -> None:
+        self.times: list[tuple[str, float]] = []
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin a part."""
+        self._began = time.perf_counter()
+
+    def lap(self, name: str) -> None:
+        """End a part and begin the next."""
+        self.times.append((name, time.perf_counter() - self._began))
+        self.restart()

@@ -1,0 +1,120 @@
+"""The context that passes run in: backend, planner, options, and where their findings go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from contextvars import ContextVar
+from typing import Any
+
+import attrs
+
+from pypto_core.contract import Backend
+from pypto_core.diagnostics import UNKNOWN_SPAN, Diagnostic, Span, perf_hint, warning
+from pypto_core.host import Host
+from pypto_core.ops import using_registry
+from pypto_core.run.capabilities import capability_names
+from pypto_core.run.level import VerificationLevel, level_from_environment
+from pypto_core.run.log import DiagnosticLog
+from pypto_core.run.options import Options
+
+Facts = Mapping[str, object] | Iterable[tuple[str, object]]
+
+DEFAULT_PLANNER = "pypto"
+
+# Each entry is an active context with what has to be left again when it ends.
+_stack: ContextVar[tuple[tuple[PassContext, AbstractContextManager[Any]], ...]] = ContextVar(
+    "pypto_pass_contexts", default=()
+)
+
+
+def _options(value: Mapping[str, Any]) -> Options:
+    return value if isinstance(value, Options) else Options(value)
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class PassContext:
+    """What a pass may know beside the program.
+
+    ``backend`` is None when no machine is chosen: limits are then unknown. ``planner`` is a planner's name.
+    ``options`` are those of the compilation, ``pass_options`` those of the pass that is running (an instance
+    of the options class that it registered). ``instruments`` watch runs, see :class:`Instrument`.
+    ``disabled_diagnostics`` are codes or rule names that are not logged. ``host`` is where passes, operators
+    and properties come from.
+
+    A context becomes the active one in a ``with`` block, in the current thread or task alone; the operators of
+    its host are then the known ones.
+    """
+
+    backend: Backend | None = None
+    planner: str = DEFAULT_PLANNER
+    options: Options = attrs.field(factory=Options, converter=_options)
+    instruments: tuple[object, ...] = attrs.field(default=(), converter=tuple)
+    verification: VerificationLevel = attrs.field(
+        factory=level_from_environment, converter=VerificationLevel.of
+    )
+    disabled_diagnostics: frozenset[str] = attrs.field(default=frozenset(), converter=frozenset)
+    log: DiagnosticLog = attrs.field(factory=DiagnosticLog)
+    host: Host | None = None
+    pass_options: Any = None
+
+    @staticmethod
+    def current() -> PassContext | None:
+        """The active context, or None."""
+        stack = _stack.get()
+        return stack[-1][0] if stack else None
+
+    def derive(self, **overrides: Any) -> PassContext:
+        """A context with some fields exchanged and all the others, log included, taken over."""
+        return attrs.evolve(self, **overrides)
+
+    def __enter__(self) -> PassContext:
+        scope = using_registry(self.host.ops) if self.host is not None else nullcontext()
+        scope.__enter__()
+        _stack.set((*_stack.get(), (self, scope)))
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        *below, (_, scope) = _stack.get()
+        _stack.set(tuple(below))
+        scope.__exit__(None, None, None)
+
+    def option(self, name: str, default: Any = None) -> Any:
+        """An option of the compilation, or ``default`` when it was not given."""
+        return self.options.get(name, default)
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        """What backend, planner and options offer, as contracts name it."""
+        return capability_names(self.backend, self.planner, self.options, self.host)
+
+    def report(self, diagnostic: Diagnostic) -> None:
+        """Log a diagnostic unless its code or its rule is disabled."""
+        if not self.disabled_diagnostics.intersection((diagnostic.code, diagnostic.rule)):
+            self.log.add(diagnostic)
+
+    def hint(
+        self,
+        code: str,
+        message: str,
+        span: Span = UNKNOWN_SPAN,
+        *,
+        facts: Facts = (),
+        remedy: str = "",
+        rule: str = "",
+    ) -> None:
+        """Log a performance hint."""
+        self.report(perf_hint(code, message, span, facts=facts, remedy=remedy, rule=rule))
+
+    def warn(
+        self,
+        code: str,
+        message: str,
+        span: Span = UNKNOWN_SPAN,
+        *,
+        facts: Facts = (),
+        remedy: str = "",
+        rule: str = "",
+    ) -> None:
+        """Log a warning."""
+        self.report(warning(code, message, span, facts=facts, remedy=remedy, rule=rule))

@@ -1,0 +1,50 @@
+"""Options of a compilation, which know whether anybody asked for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+
+class Options(Mapping[str, Any]):
+    """Read-only options by name, sorted. Looking one up by name marks it as read; going through all does not."""
+
+    __slots__ = ("_read", "_values")
+
+    def __init__(self, values: Mapping[str, Any] | None = None) -> None:
+        given = dict(values or {})
+        self._values = MappingProxyType({name: given[name] for name in sorted(given)})
+        self._read: set[str] = set()
+
+    def __getitem__(self, name: str) -> Any:
+        value = self._values[name]
+        self._read.add(name)
+        return value
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._values
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __eq__(self, other: object) -> bool:
+        return self._values == (other._values if isinstance(other, Options) else other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Options({dict(self._values)!r})"
+
+    @property
+    def truthy(self) -> tuple[str, ...]:
+        """Names of the options whose value counts as true, sorted; reads none of them."""
+        return tuple(name for name, value in self._values.items() if value)
+
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """Names of the options that nobody has looked up, sorted."""
+        return tuple(name for name in self._values if name not in self._read)

@@ -1,0 +1,178 @@
+"""From what is installed and what is wanted to a pipeline: ask the solver."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import attrs
+
+from pypto_core.contract import Pass, Target, parse_pass_spec
+from pypto_core.diagnostics import UserError
+from pypto_core.host import Host, PluginRecord, Status, catalogued, unknown_name
+from pypto_core.ir import Program
+from pypto_core.run.capabilities import capabilities
+from pypto_core.run.context import PassContext
+from pypto_core.run.pipeline import Pipeline
+from pypto_core.run.run import PipelineStep
+from pypto_core.run.verification import INPUT_LABEL, holding, require, structural
+from pypto_core.solver import (
+    ExtraOrder,
+    FailedPlugin,
+    Goal,
+    Must,
+    Origin,
+    PassEntry,
+    Problem,
+    solve,
+)
+
+ANCHORS = (
+    "@frontend",
+    "@outline",
+    "@tensor",
+    "@tile",
+    "@split",
+    "@schedule",
+    "@memory",
+    "@orchestration",
+    "@final",
+)
+"""Points that every plan passes in this order, for passes that have to stand before or after a whole phase."""
+
+
+@attrs.frozen(kw_only=True)
+class Wishes:
+    """What is wanted beyond the target's goals, and who says so in each element.
+
+    ``specs`` are pass texts (``Name{option=value}``) whose options replace the registered ones; a pass that is
+    named there has to run. ``extra_runs`` allows a pass more runs than its contract lists.
+    """
+
+    goals: tuple[Goal, ...] = attrs.field(default=(), converter=tuple)
+    must: tuple[Must, ...] = attrs.field(default=(), converter=tuple)
+    order: tuple[ExtraOrder, ...] = attrs.field(default=(), converter=tuple)
+    specs: tuple[str, ...] = attrs.field(default=(), converter=tuple)
+    extra_runs: tuple[tuple[str, int], ...] = attrs.field(default=(), converter=tuple)
+
+
+def goals_of(name: str, context: PassContext, host: Host) -> tuple[Target | None, tuple[Goal, ...]]:
+    """The target of that name and the goals it has here; or no target and the property of that name as goal.
+
+    Raises UserError (PT503) when there is neither.
+    """
+    if name in host.targets:
+        target = host.targets[name]
+        wanted = target.goals(context.capabilities)
+        return target, tuple(Goal(goal, f"target {name}") for goal in wanted)
+    if name in host.properties:
+        return None, (Goal(name, "the goal of this compilation"),)
+    raise unknown_name("target", name, host.targets, host.health, "PT503")
+
+
+def initial_state(program: Program, host: Host, goals: Iterable[Goal] = ()) -> frozenset[str]:
+    """The properties that hold of an input, found by their verifiers.
+
+    Only those that some pass requires or forbids or that are wanted are looked at: no others can matter.
+    Structural ones have to hold; VerificationError (PT600) otherwise.
+    """
+    require(
+        program,
+        host.properties,
+        structural(host.properties),
+        code="PT600",
+        message=f"{INPUT_LABEL}: the program does not have the properties that every program has to have",
+        facts=[("program", program.name)],
+    )
+    asked = {goal.property for goal in goals}
+    for pass_ in host.passes.values():
+        asked |= pass_.contract.requires | pass_.contract.forbids
+    return holding(program, host.properties, asked - structural(host.properties))
+
+
+def make_problem(
+    context: PassContext,
+    host: Host,
+    goals: Iterable[Goal] = (),
+    initial: frozenset[str] = frozenset(),
+    wishes: Wishes | None = None,
+    purpose: str = "",
+) -> Problem:
+    """The solver's problem for a context: everything installed, everything offered, everything wanted."""
+    wishes = wishes or Wishes()
+    named = [parse_pass_spec(text).name for text in wishes.specs]
+    for name in [*named, *(must.name for must in wishes.must)]:
+        host.find_pass(name)
+    origins = {name: host.passes.origin(name) for name in host.passes}
+    return Problem(
+        passes=[
+            PassEntry(value.contract, Origin(origins[name].distribution, origins[name].version))
+            for name, value in host.passes.items()
+        ],
+        properties=host.properties.values(),
+        initial=initial,
+        goals=(*goals, *wishes.goals),
+        must=(*wishes.must, *(Must(name, f"the request for {name}") for name in named)),
+        capabilities=capabilities(context.backend, context.planner, context.options, host),
+        order=wishes.order,
+        extra_runs=wishes.extra_runs,
+        anchors=ANCHORS,
+        catalogue=catalogued("property"),
+        failed=[_failed(record) for record in host.health if record.status is not Status.OK],
+        purpose=purpose or _purpose(context),
+    )
+
+
+def resolve(
+    context: PassContext,
+    host: Host,
+    goals: Iterable[Goal] = (),
+    program: Program | None = None,
+    wishes: Wishes | None = None,
+    purpose: str = "",
+) -> Pipeline:
+    """The pipeline for a program, or for any program of which only the structural properties are known.
+
+    Raises NoPlanError with the reasons when there is none, UserError for wishes that can't be read.
+    """
+    goals, wishes = tuple(goals), wishes or Wishes()
+    with context:
+        everything = (*goals, *wishes.goals)
+        initial = initial_state(program, host, everything) if program is not None else frozenset[str]()
+    plan = solve(make_problem(context, host, goals, initial, wishes, purpose))
+    chosen = _with_options(host, wishes.specs)
+    return Pipeline(
+        steps=[
+            PipelineStep(number=number, instance=step.instance, pass_=chosen[step.name], origin=step.origin)
+            for number, step in enumerate(plan.steps, start=1)
+        ],
+        properties=host.properties,
+        plan=plan,
+        planner=context.planner,
+        backend=context.backend.name if context.backend else None,
+        initial=initial,
+    )
+
+
+def _with_options(host: Host, specs: Iterable[str]) -> dict[str, Pass]:
+    chosen = dict(host.passes)
+    seen: set[str] = set()
+    for text in specs:
+        spec = parse_pass_spec(text)
+        if spec.name in seen:
+            raise UserError(
+                f"the options of pass {spec.name} are given twice",
+                code="PT619",
+                remedy="write them in one text: Name{a=1 b=2}",
+            )
+        seen.add(spec.name)
+        chosen[spec.name] = spec.apply(host.find_pass(spec.name))
+    return chosen
+
+
+def _failed(record: PluginRecord) -> FailedPlugin:
+    return FailedPlugin(record.distribution or record.name, record.reason)
+
+
+def _purpose(context: PassContext) -> str:
+    backend = f"backend '{context.backend.name}'" if context.backend else "no particular backend"
+    return f"{backend} with planner '{context.planner}'"

@@ -1,0 +1,103 @@
+"""What can be reached when nothing is ever destroyed: linear closures over a model.
+
+The relaxed closure holds every state that a real plan can reach, so what lies outside it no order can help,
+and what every relaxed derivation of the goals uses, every plan uses.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from pypto_core.solver.model import Model, bits
+
+
+def relaxed(model: Model, alive: int, waits: list[int], start: int) -> tuple[int, list[int]]:
+    """The properties reachable from ``start`` with the atoms in ``alive``, and the atoms in firing order.
+
+    ``waits`` are the atoms each atom has to follow. Linear: an atom is looked at once for each thing it
+    waits for. Atoms that never fire are not in the list.
+    """
+    held, fired = start, 0
+    by_property: dict[int, list[int]] = {}
+    by_atom: dict[int, list[int]] = {}
+    order: list[int] = []
+    queue = deque(bits(alive))
+    while queue:
+        i = queue.popleft()
+        lacking = model.requires[i] & ~held
+        behind = waits[i] & ~fired
+        if lacking:
+            by_property.setdefault(lacking & -lacking, []).append(i)
+        elif behind:
+            by_atom.setdefault(behind & -behind, []).append(i)
+        else:
+            order.append(i)
+            fired |= 1 << i
+            queue.extend(by_atom.pop(1 << i, ()))
+            new = model.makes[i] & ~held
+            held |= new
+            while new:
+                low = new & -new
+                new ^= low
+                queue.extend(by_property.pop(low, ()))
+    return held, order
+
+
+def relevant(model: Model, alive: int, must: int) -> int:
+    """The atoms that can serve a goal or a demanded atom, the demanded ones included.
+
+    A property that holds of the input and that no atom destroys needs no maker, and a further instance is
+    of use only for what can be destroyed.
+    """
+    lost = 0
+    for i in bits(alive):
+        lost |= model.kills[i]
+    safe = model.start & ~lost
+    makers = model.producers()
+    keep, seen, todo = 0, safe, list(bits(must & alive))
+    keep = must & alive
+    wanted = model.goal
+    while True:
+        for i in todo:
+            wanted |= model.requires[i]
+        fresh = wanted & ~seen
+        if not fresh:
+            return keep
+        seen |= fresh
+        todo = []
+        for b in bits(fresh):
+            for i in makers[b]:
+                again = model.chain[i] or model.atoms[i].number
+                if alive >> i & 1 and not keep >> i & 1 and (not again or lost >> b & 1):
+                    keep |= 1 << i
+                    todo.append(i)
+
+
+def landmarks(model: Model, alive: int, must: int, order: list[int]) -> int:
+    """Atoms that occur in every plan: the demanded ones and those on every relaxed way to a goal.
+
+    The greatest fixpoint of: what a property depends on is what all its makers share, and what an atom
+    depends on is itself with all that its requirements and its chain depend on.
+    """
+    everything = alive
+    need = [0 if model.start >> b & 1 else everything for b in range(len(model.properties))]
+    own = [1 << i | model.chain[i] for i in range(len(model.atoms))]
+    changed = True
+    while changed:
+        changed = False
+        for i in order:
+            mine = own[i]
+            for b in bits(model.requires[i]):
+                mine |= need[b]
+            for b in bits(model.makes[i]):
+                less = need[b] & mine
+                if less != need[b]:
+                    need[b] = less
+                    changed = True
+    found = must & alive
+    for i in bits(must & alive):
+        for b in bits(model.requires[i]):
+            found |= need[b]
+    for b in bits(model.goal):
+        found |= need[b]
+    return found

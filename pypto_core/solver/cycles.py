@@ -1,0 +1,107 @@
+"""PT303: passes that all have to run and whose orders and needs go round in a ring."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from pypto_core.solver.closure import landmarks, relaxed, relevant
+from pypto_core.solver.errors import CYCLE, Explanation, labelled
+from pypto_core.solver.model import Model, bits
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+
+@attrs.frozen
+class Edge:
+    """Why one instance precedes another: a sentence, who says it, and whether it is a stated order."""
+
+    text: str
+    said_by: str
+    stated: bool
+
+
+def order_graph(model: Model) -> nx.DiGraph:
+    """The instances that every plan contains, with an edge for each order and each sole maker of a need."""
+    import networkx as nx
+
+    everything = (1 << len(model.atoms)) - 1
+    alive = relevant(model, everything, model.must)
+    _, order = relaxed(model, alive, model.chain, model.start)
+    inside = landmarks(model, alive & sum(1 << i for i in order), model.must, order)
+    graph: nx.DiGraph = nx.DiGraph()
+    graph.add_nodes_from(sorted(model.atoms[i].instance for i in bits(inside)))
+    makers = model.producers()
+    for b in bits(inside):
+        for a in bits((model.pred[b] | model.chain[b]) & inside):
+            graph.add_edge(model.atoms[a].instance, model.atoms[b].instance, why=_order_edge(model, a, b))
+        for p in bits(model.requires[b] & ~model.start):
+            able = sorted({i for i in makers[p] if not model.atoms[i].number and alive >> i & 1})
+            if len(able) == 1 and able[0] != b:
+                name, maker = model.properties[p], model.atoms[able[0]]
+                why = Edge(
+                    f"{model.atoms[b].instance} needs {name}, which only {maker.instance} makes",
+                    str(model.atoms[b].entry.origin),
+                    False,
+                )
+                if not graph.has_edge(maker.instance, model.atoms[b].instance):
+                    graph.add_edge(maker.instance, model.atoms[b].instance, why=why)
+    return graph
+
+
+def _order_edge(model: Model, a: int, b: int) -> Edge:
+    fact = model.stated.get((a, b))
+    if fact is not None:
+        reason = f": {fact.reason}" if fact.reason else ""
+        return Edge(f"{fact}{reason}", fact.said_by, True)
+    first, second = model.atoms[a], model.atoms[b]
+    if first.entry is second.entry:
+        return Edge(f"{second.instance} is the run after {first.instance}", str(first.entry.origin), False)
+    return Edge(f"an anchor stands between {first.instance} and {second.instance}", "", False)
+
+
+def shortest_cycle(graph: nx.DiGraph) -> tuple[str, ...]:
+    """The shortest ring of a graph, the first in name order of those, from its least name; empty without one."""
+    import networkx as nx
+
+    found: list[tuple[int, tuple[str, ...]]] = []
+    for component in nx.strongly_connected_components(graph):
+        members = sorted(component)
+        if len(members) == 1:
+            if graph.has_edge(members[0], members[0]):
+                found.append((1, (members[0],)))
+            continue
+        inside = nx.DiGraph()
+        inside.add_nodes_from(members)
+        inside.add_edges_from(sorted(graph.subgraph(members).edges()))
+        for start in members:
+            rings = [
+                nx.shortest_path(inside, after, start) for after in sorted(inside.successors(start))
+            ]
+            path = min(rings, key=lambda r: (len(r), r))
+            ring = (start, *path[:-1])
+            least = ring.index(min(ring))
+            found.append((len(ring), (*ring[least:], *ring[:least])))
+    return min(found)[1] if found else ()
+
+
+def explain_cycle(model: Model) -> Explanation | None:
+    """The ring among instances that every plan contains, with who says each part; None when there is none."""
+    graph = order_graph(model)
+    ring = shortest_cycle(graph)
+    if not ring:
+        return None
+    edges: list[Edge] = [
+        graph.edges[a, b]["why"] for a, b in zip(ring, (*ring[1:], ring[0]), strict=True)
+    ]
+    stated = [edge for edge in edges if edge.stated]
+    return Explanation(
+        code=CYCLE,
+        message=f"the order of {' -> '.join((*ring, ring[0]))} goes round in a ring",
+        lines=labelled((edge.text, f"says {edge.said_by}" if edge.said_by else "") for edge in edges),
+        fixes=tuple(f"withdraw '{edge.text.split(': ')[0]}'" for edge in stated)
+        or ("leave one of these passes out",),
+        minimal=False,
+    )

@@ -1,0 +1,175 @@
+"""What the binary form of each class is, read off its field table and annotations.
+
+A class needs no code of its own to be stored: the table of :func:`pypto_core.ir.fields_of` says which fields hold
+nodes, the annotations say which nodes, numbers, strings or enum members.
+"""
+
+from __future__ import annotations
+
+import enum
+import operator
+import types
+import typing
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from typing import Any
+
+import attrs
+
+import pypto_core.ir as ir
+from pypto_core.diagnostics import InternalError, Span, UserError
+from pypto_core.ir import MAP, MAYBE, NODE, NODES, Function, Node, Type, fields_of
+
+
+class Shape(enum.Enum):
+    """How one field is stored."""
+
+    NODE = "a reference"
+    NODES = "a list of references"
+    MAP = "options or notes"
+    SPAN = "a source span"
+    FUNCTIONS = "a list of functions"
+    INT = "an int"
+    BOOL = "True or False"
+    FLOAT = "a number"
+    TEXT = "a string"
+    ENUM = "an enum member"
+    LIST = "a list"
+    TAGGED = "a tagged value"
+
+
+@attrs.frozen
+class FieldShape:
+    """One field: ``classes`` are those a referenced node or an enum member may have; ``item`` is that of a list."""
+
+    name: str
+    shape: Shape
+    classes: tuple[type, ...] = ()
+    optional: bool = False
+    item: FieldShape | None = None
+
+
+@attrs.frozen
+class ClassShape:
+    """One class: its stored fields in visiting order; ``get`` reads all of them at once."""
+
+    cls: type
+    fields: tuple[FieldShape, ...]
+    get: Callable[[Any], tuple[Any, ...]]
+
+    @property
+    def names(self) -> list[str]:
+        """The fields' names."""
+        return [f.name for f in self.fields]
+
+
+@cache
+def shape_of(cls: type) -> ClassShape:
+    """The stored form of a node or type class."""
+    hints = typing.get_type_hints(cls)
+    stored = {f.name for f in attrs.fields(cls) if f.init}
+    rows = tuple(_field(f.name, f.kind, hints.get(f.name, Any)) for f in fields_of(cls) if f.name in stored)
+    return ClassShape(cls, rows, _getter([f.name for f in rows]))
+
+
+def _getter(names: list[str]) -> Callable[[Any], tuple[Any, ...]]:
+    if len(names) > 1:
+        return operator.attrgetter(*names)
+    if not names:
+        return lambda node: ()
+    one = operator.attrgetter(names[0])
+    return lambda node: (one(node),)
+
+
+def _field(name: str, kind: str, hint: Any) -> FieldShape:
+    hint, optional = _without_none(hint)
+    if kind in (NODE, MAYBE):
+        return FieldShape(name, Shape.NODE, _classes(hint), optional or kind == MAYBE)
+    if kind == NODES:
+        return FieldShape(name, Shape.NODES, _classes(typing.get_args(hint)[0]))
+    if kind == MAP:
+        return FieldShape(name, Shape.MAP)
+    return _plain(name, hint, optional)
+
+
+_ATOMS: dict[Any, Shape] = {
+    int: Shape.INT,
+    bool: Shape.BOOL,
+    float: Shape.FLOAT,
+    str: Shape.TEXT,
+    Span: Shape.SPAN,
+}
+
+
+def _plain(name: str, hint: Any, optional: bool) -> FieldShape:
+    atom = _ATOMS.get(hint)
+    if atom is not None:
+        return FieldShape(name, atom, optional=optional)
+    if isinstance(hint, type) and issubclass(hint, enum.Enum):
+        return FieldShape(name, Shape.ENUM, (hint,), optional)
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin is tuple and len(arguments) == 2 and arguments[1] is Ellipsis:
+        item = _plain(name, *_without_none(arguments[0]))
+        return FieldShape(name, Shape.LIST, optional=optional, item=item)
+    if arguments == (str, Function):
+        return FieldShape(name, Shape.FUNCTIONS, (Function,))
+    return FieldShape(name, Shape.TAGGED)
+
+
+def _without_none(hint: Any) -> tuple[Any, bool]:
+    if typing.get_origin(hint) not in (typing.Union, types.UnionType):
+        return hint, False
+    arguments = typing.get_args(hint)
+    rest = [a for a in arguments if a is not type(None)]
+    if len(rest) == len(arguments) or not rest:
+        return hint, False
+    return (rest[0] if len(rest) == 1 else typing.Union[tuple(rest)]), True  # noqa: UP007
+
+
+def _classes(hint: Any) -> tuple[type, ...]:
+    members = typing.get_args(hint) if typing.get_origin(hint) in (typing.Union, types.UnionType) else (hint,)
+    found = tuple(m for m in members if isinstance(m, type))
+    if not found or len(found) != len(members):
+        raise InternalError(f"the annotation {hint} of a node field names no classes")
+    return found
+
+
+@attrs.frozen
+class ClassTable:
+    """The classes that may be stored, by name: nodes and types, and enums in options and notes."""
+
+    nodes: Mapping[str, type]
+    enums: Mapping[str, type[enum.Enum]]
+
+    @classmethod
+    def of(cls, classes: Iterable[type]) -> ClassTable:
+        """A table of node, type and enum classes; two of one name are an error."""
+        nodes: dict[str, type] = {}
+        enums: dict[str, type[enum.Enum]] = {}
+        for found in classes:
+            table: dict[str, Any] = enums if issubclass(found, enum.Enum) else nodes
+            if not issubclass(found, enum.Enum | Node | Type):
+                raise UserError(
+                    f"'{found.__name__}' is no node, type or enum and can't be stored",
+                    code="PT507",
+                    facts={"class": f"{found.__module__}.{found.__qualname__}"},
+                )
+            if table.setdefault(found.__name__, found) is not found:
+                raise UserError(
+                    f"two classes to store are called '{found.__name__}'",
+                    code="PT507",
+                    facts={"first": table[found.__name__].__module__, "second": found.__module__},
+                    remedy="rename one of them",
+                )
+        return cls(types.MappingProxyType(nodes), types.MappingProxyType(enums))
+
+    def extended(self, classes: Iterable[type]) -> ClassTable:
+        """A table with more classes."""
+        return ClassTable.of((*self.nodes.values(), *self.enums.values(), *classes))
+
+
+@cache
+def kernel_classes() -> ClassTable:
+    """All classes of :mod:`pypto_core.ir`."""
+    found = [getattr(ir, name) for name in ir.__all__]
+    return ClassTable.of(c for c in found if isinstance(c, type) and issubclass(c, Node | Type | enum.Enum))
