@@ -5,9 +5,12 @@ The names below are imported when they are first used, so that importing the pac
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+# Type checkers take a variable of this name for true; typing itself takes longer to import than we may.
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from pypto_core import ir
     from pypto_core import language as pl
     from pypto_core.host import load_host
@@ -28,9 +31,12 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        from importlib.metadata import version
+        from importlib.metadata import PackageNotFoundError, version
 
-        value: Any = version("pypto-core")
+        try:
+            value: Any = version("pypto-core")
+        except PackageNotFoundError:  # run from a source tree that nobody installed
+            value = "0+source"
     elif name in _HOMES:
         from importlib import import_module
 

@@ -3,6 +3,7 @@
 from pypto_core.contract.backend import Backend
 from pypto_core.contract.codes import CodePage
 from pypto_core.contract.command import Command
+from pypto_core.contract.entry import entry_function
 from pypto_core.contract.executor import (
     ArrayValue,
     BlockPosition,
@@ -27,7 +28,22 @@ from pypto_core.contract.passes import (
     strictly_after,
     strictly_before,
 )
-from pypto_core.contract.planner import Placement, PlacementBlock, PlacementProblem, Planner
+from pypto_core.contract.placement import (
+    NoPlacementError,
+    Placement,
+    PlacementBlock,
+    PlacementProblem,
+    ReusePenalty,
+    Separation,
+    Violation,
+    check_placement,
+    intervals_meet,
+    live_peak,
+    peak_bytes,
+    reuse_cost,
+    shares_bytes,
+)
+from pypto_core.contract.planner import PlanFunction, Planner
 from pypto_core.contract.properties import Property, PropertyKind
 from pypto_core.contract.rates import CostModel, FigureRow, VectorRates
 from pypto_core.contract.report import ReportSection
@@ -47,6 +63,7 @@ __all__ = [
     "FigureRow",
     "MemoryPath",
     "MemorySpec",
+    "NoPlacementError",
     "OpEmitter",
     "OpExecutor",
     "OrderFact",
@@ -57,22 +74,33 @@ __all__ = [
     "Placement",
     "PlacementBlock",
     "PlacementProblem",
+    "PlanFunction",
     "Planner",
     "Property",
     "PropertyKind",
     "Relation",
     "ReportSection",
+    "ReusePenalty",
     "Role",
     "RunResult",
+    "Separation",
     "Target",
     "Touch",
     "VectorRates",
+    "Violation",
     "after",
     "before",
+    "check_placement",
+    "entry_function",
     "format_value",
+    "intervals_meet",
+    "live_peak",
     "load_reference",
     "parse_pass_spec",
     "pass_spec",
+    "peak_bytes",
+    "reuse_cost",
+    "shares_bytes",
     "strictly_after",
     "strictly_before",
 ]

@@ -146,7 +146,7 @@ class RunResult:
 
     outputs: Mapping[str, Any] = attrs.field(converter=_read_only)
     returns: tuple[Any, ...] = ()
-    report: Mapping[str, Any] = attrs.field(factory=dict, converter=_read_only)
+    report: Mapping[str, Any] = attrs.field(default=MappingProxyType({}), converter=_read_only)
 
 
 @attrs.frozen

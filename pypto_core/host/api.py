@@ -43,7 +43,8 @@ def _clause(text: str, version: tuple[int, ...]) -> bool:
     if sign == "~=":
         if len(wanted) < 2:
             raise ValueError(f"{text.strip()!r} needs two parts, as in ~=1.0")
-        return _order(version, wanted) >= 0 and version[: len(wanted) - 1] == wanted[:-1]
+        padded = version + (0,) * len(wanted)
+        return _order(version, wanted) >= 0 and padded[: len(wanted) - 1] == wanted[:-1]
     order = _order(version, wanted)
     return {
         ">=": order >= 0,

@@ -217,7 +217,7 @@ def _check_info(candidate: Candidate, info: Any, manager: PluginManager) -> Load
 
 
 def _unknown_hooks(manager: PluginManager) -> list[str]:
-    hooks = cast("dict[str, Any]", vars(manager.hook))
+    hooks = vars(manager.hook)
     return sorted(
         name for name, hook in hooks.items() if not name.startswith("_") and not hook.has_spec()
         and any(not impl.optionalhook for impl in hook.get_hookimpls())

@@ -39,7 +39,7 @@ from pypto_core.host.intake import Intake
 from pypto_core.host.kinds import KINDS
 from pypto_core.host.lookup import unknown_name
 from pypto_core.host.registry import Registry
-from pypto_core.host.selection import VARIABLE, Selection
+from pypto_core.host.selection import VARIABLE, Selection, normal_name
 from pypto_core.ops import OpDef, OpRegistry
 
 KERNEL = "pypto-core"
@@ -75,34 +75,34 @@ class Host:
     """The operators as builders and parsers take them."""
 
     def backend(self, name: str) -> Backend:
-        """The backend of that name or alias, in any case. Raises UserError (PT501) listing what there is."""
+        """The backend of that name or alias, in any case. Raises UserError (PT701) listing what there is."""
         found = next((b for b in self.backends.values() if b.answers_to(name)), None)
         if found is None:
-            raise unknown_name("backend", name, self.backends, self.health, "PT501")
+            raise unknown_name("backend", name, self.backends, self.health, "PT701")
         return found
 
     def planner(self, name: str) -> Planner:
-        """The planner of that name. Raises UserError (PT502) listing what there is."""
+        """The planner of that name. Raises UserError (PT702) listing what there is."""
         if name not in self.planners:
-            raise unknown_name("planner", name, self.planners, self.health, "PT502")
+            raise unknown_name("planner", name, self.planners, self.health, "PT702")
         return self.planners[name]
 
     def target(self, name: str) -> Target:
-        """The target of that name. Raises UserError (PT503) listing what there is."""
+        """The target of that name. Raises UserError (PT703) listing what there is."""
         if name not in self.targets:
-            raise unknown_name("target", name, self.targets, self.health, "PT503")
+            raise unknown_name("target", name, self.targets, self.health, "PT703")
         return self.targets[name]
 
     def find_pass(self, name: str) -> Pass:
-        """The pass of that name. Raises UserError (PT504) listing the nearest."""
+        """The pass of that name. Raises UserError (PT704) listing the nearest."""
         if name not in self.passes:
-            raise unknown_name("pass", name, self.passes, self.health, "PT504")
+            raise unknown_name("pass", name, self.passes, self.health, "PT704")
         return self.passes[name]
 
     def engine(self, name: str) -> Engine:
-        """The engine of that name. Raises UserError (PT505) listing what there is."""
+        """The engine of that name. Raises UserError (PT705) listing what there is."""
         if name not in self.engines:
-            raise unknown_name("engine", name, self.engines, self.health, "PT505")
+            raise unknown_name("engine", name, self.engines, self.health, "PT705")
         return self.engines[name]
 
     def emitters_of(self, target: str) -> Mapping[str, OpEmitter]:
@@ -158,13 +158,14 @@ def _build(selection: Selection, candidates: tuple[Candidate, ...], extras: tupl
     health = tuple(sorted([*records, *doubles], key=lambda r: (r.name, r.distribution, r.version)))
     for record in health:
         _warn_of(record)
-    tables: dict[str, Any] = {k.field: Registry.of(k.label, intake.rows[k.label]) for k in KINDS}
+    tables: dict[str, Any] = {k.field: Registry[Any].of(k.label, intake.rows[k.label]) for k in KINDS}
     return Host(health=health, **tables)
 
 
 def _precedence(candidate: Candidate) -> tuple[bool, str, str]:
     """Well-known distributions keep their names whatever a stranger is called."""
-    return (candidate.distribution not in known_distributions(), candidate.name, candidate.distribution)
+    stranger = normal_name(candidate.distribution) not in known_distributions()
+    return (stranger, candidate.name, candidate.distribution)
 
 
 def kernel_origin() -> Origin:

@@ -30,7 +30,7 @@ class Intake:
     rows: dict[str, dict[str, Registered[Any]]] = attrs.field(
         factory=lambda: {kind.label: dict[str, Registered[Any]]() for kind in KINDS}
     )
-    holders: dict[tuple[str, str], Origin] = attrs.Factory(dict)
+    holders: dict[tuple[str, str], Origin] = attrs.field(factory=lambda: dict[tuple[str, str], Origin]())
 
     def add_kernel(self, origin: Origin, things: dict[str, Iterable[Any]]) -> None:
         """The kernel's own things, by kind label; they come first and never clash."""

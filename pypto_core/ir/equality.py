@@ -77,8 +77,8 @@ class _Comparer:
                 return True
             return self.fail(a, b, f"constant {a.value}: {a.dtype} is not {b.value}: {b.dtype}")
         if cls is ConstFloat:
-            same = a.value == b.value or (a.value != a.value and b.value != b.value)
-            return (same and a.dtype is b.dtype) or self.fail(a, b, f"constant {a.value} is not {b.value}")
+            same = _same_float(a.value, b.value) and a.dtype is b.dtype
+            return same or self.fail(a, b, f"constant {a.value}: {a.dtype} is not {b.value}: {b.dtype}")
         if cls is Program:
             return self.programs(a, b)
         return self.fields(a, b, cls)
@@ -196,7 +196,8 @@ class _Comparer:
             xs, ys = cast("tuple[Any, ...]", x), cast("tuple[Any, ...]", y)
             same = len(xs) == len(ys) and all(map(self.value, xs, ys))
             return same or self.fail(xs, ys, f"{xs} is not {ys}")
-        return x == y or (x != x and y != y) or self.fail(x, y, f"{x!r} is not {y!r}")
+        same = _same_float(x, y) if isinstance(x, float) else x == y
+        return same or self.fail(x, y, f"{x!r} is not {y!r}")
 
     def programs(self, a: Program, b: Program) -> bool:
         if a.functions.keys() != b.functions.keys():
@@ -211,6 +212,11 @@ class _Comparer:
     def fail(self, a: Any, b: Any, reason: str) -> bool:
         self.reason, self.left, self.right = reason, _show(a), _show(b)
         return False
+
+
+def _same_float(x: float, y: float) -> bool:
+    """Whether two numbers are the same: a zero equals only a zero of its sign, not-a-number equals itself."""
+    return repr(float(x)) == repr(float(y))
 
 
 def _show(value: Any) -> str:
@@ -244,6 +250,8 @@ class _Hasher:
             return number
         if cls is ConstInt:
             return _mix(node.value, _merged_code(node.dtype))
+        if cls is ConstFloat:
+            return _mix(repr(float(node.value)), node.dtype.value)
         if isinstance(node, Op):
             return _mix(cls.__name__, node.name)
         if cls is Program:

@@ -34,7 +34,11 @@ def freeze_map(value: Mapping[str, Any] | None) -> Mapping[str, Any]:
 
 
 def _frozen_value(value: Any) -> Any:
-    return tuple(cast("list[Any]", value)) if isinstance(value, list) else value
+    if not isinstance(value, list | tuple):
+        return value
+    items = cast("tuple[Any, ...]", value)
+    frozen = tuple(map(_frozen_value, items))
+    return items if isinstance(value, tuple) and all(map(operator.is_, frozen, items)) else frozen
 
 
 def _freeze_tuple(value: Iterable[Any]) -> tuple[Any, ...]:

@@ -246,8 +246,9 @@ and_, or_, xor = (_binary(c) for c in LOGICALS)
 
 def neg(operand: Expr, span: Span = UNKNOWN_SPAN) -> Expr:
     """``-operand``, folded when it is constant and fits its type."""
-    if isinstance(operand, ConstInt) and operand.dtype.is_signed and _fits(-operand.value, operand.dtype):
-        return ConstInt(-operand.value, operand.dtype, span=span)
+    if isinstance(operand, ConstInt) and operand.dtype.is_signed:
+        if _fits(operand.value, operand.dtype) and _fits(-operand.value, operand.dtype):
+            return ConstInt(-operand.value, operand.dtype, span=span)
     if isinstance(operand, ConstFloat):
         return ConstFloat(-operand.value, operand.dtype, span=span)
     return make_unary(Neg, operand, span)

@@ -124,11 +124,15 @@ class IfStmt(Stmt):
 
 @node_class
 class ScopeStmt(Stmt):
-    """Base of scopes: a body that runs somewhere else or under other rules."""
+    """Base of scopes: a body that runs somewhere else or under other rules.
+
+    ``task_id``: the variable that stands for the scope's task afterwards.
+    """
 
     body: Stmt = use()
     name_hint: str = ignore(default="", kw_only=True)
     attrs: Mapping[str, Any] = use(MAP, factory=dict, kw_only=True)
+    task_id: Var | None = define(MAYBE, default=None, kw_only=True)
 
 
 @node_class
@@ -200,25 +204,30 @@ EMPTY = SeqStmts(())
 def seq(stmts: Iterable[Stmt], span: Span = UNKNOWN_SPAN) -> Stmt:
     """One statement out of many: nested sequences are absorbed, a single one stands for itself.
 
-    A nested sequence's own comments move to its first statement.
+    A nested sequence's own comments move to the statement that follows them, or to the last one when none does.
     """
     flat: list[Stmt] = []
-    _flatten_into(flat, stmts)
+    pending = _flatten_into(flat, stmts, ())
+    if pending:
+        if not flat:
+            return SeqStmts((), span=span, leading_comments=pending)
+        flat[-1] = replace(flat[-1], leading_comments=flat[-1].leading_comments + pending)
     if len(flat) == 1:
         return flat[0]
     return SeqStmts(tuple(flat), span=span)
 
 
-def _flatten_into(out: list[Stmt], stmts: Iterable[Stmt]) -> None:
+def _flatten_into(out: list[Stmt], stmts: Iterable[Stmt], pending: tuple[str, ...]) -> tuple[str, ...]:
+    """Append the statements to ``out``; the comments that still wait for a statement are returned."""
     for stmt in stmts:
-        if type(stmt) is not SeqStmts:
+        if type(stmt) is SeqStmts:
+            pending = _flatten_into(out, stmt.stmts, pending + stmt.leading_comments)
+        elif pending:
+            out.append(replace(stmt, leading_comments=pending + stmt.leading_comments))
+            pending = ()
+        else:
             out.append(stmt)
-            continue
-        start = len(out)
-        _flatten_into(out, stmt.stmts)
-        if stmt.leading_comments and len(out) > start:
-            first = out[start]
-            out[start] = replace(first, leading_comments=stmt.leading_comments + first.leading_comments)
+    return pending
 
 
 def flatten(body: Stmt | None) -> tuple[Stmt, ...]:

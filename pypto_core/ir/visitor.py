@@ -97,14 +97,20 @@ Visitor._table = _Dispatch(Visitor, Visitor.visit_children)  # pyright: ignore[r
 
 
 def map_nodes(values: Mapping[str, Any]) -> Iterator[Any]:
-    """The nodes held by an attribute dictionary, directly or in tuples."""
+    """The nodes held by an attribute dictionary, directly or in tuples, in order."""
     for value in values.values():
         if isinstance(value, Node):
             yield value
         elif isinstance(value, tuple):
-            for item in cast("tuple[Any, ...]", value):
-                if isinstance(item, Node):
-                    yield item
+            yield from _tuple_nodes(cast("tuple[Any, ...]", value))
+
+
+def _tuple_nodes(values: tuple[Any, ...]) -> Iterator[Any]:
+    for item in values:
+        if isinstance(item, Node):
+            yield item
+        elif isinstance(item, tuple):
+            yield from _tuple_nodes(cast("tuple[Any, ...]", item))
 
 
 def walk(node: Node) -> Iterator[Any]:
@@ -179,8 +185,9 @@ class Mutator:
     ) -> None:
         self.remap: dict[Var, Expr] = dict(remap or {})
         self.rebuild_call = rebuild_call
-        # id → (type, rewritten, replacements known then or -1 if closed); keeping the type keeps its id taken.
-        self._types: dict[int, tuple[Type, Type, int]] = {}
+        # id → (type, rewritten, its variables and what replaced them); keeping the type keeps its id taken.
+        self._types: dict[int, tuple[Type, Type, tuple[tuple[Var, Expr | None], ...]]] = {}
+        self._made: dict[Var, Var] = {}
         self._remaps_only = type(self).visit_var is Mutator.visit_var
 
     def visit(self, node: Any) -> Any:
@@ -222,7 +229,7 @@ class Mutator:
         return values if all(new[key] is value for key, value in values.items()) else new
 
     def _map_value(self, value: Any) -> Any:
-        if isinstance(value, Node):
+        if isinstance(value, Node | Type):
             return self._node(value)
         if isinstance(value, tuple):
             old = cast("tuple[Any, ...]", value)
@@ -233,29 +240,36 @@ class Mutator:
     def visit_type(self, kind: Type) -> Type:
         """The type with variables in it replaced."""
         known = self._types.get(id(kind))
-        if known is not None and (known[2] < 0 or known[2] == len(self.remap)):
-            return known[1]
+        remap = self.remap
+        if known is not None:
+            for var, replaced in known[2]:
+                if remap.get(var) is not replaced:
+                    break
+            else:
+                return known[1]
         new = self.mutate_children(kind)
-        if next(type_vars(kind), None) is None:
-            self._types[id(kind)] = (kind, new, -1)
-        elif self._remaps_only:
-            # Good until another variable is replaced.
-            self._types[id(kind)] = (kind, new, len(self.remap))
+        uses = tuple([(var, remap.get(var)) for var in type_vars(kind)])
+        if not uses or self._remaps_only:
+            self._types[id(kind)] = (kind, new, uses)
         return new
 
     def visit_def(self, var: Var) -> Var:
-        """The variable to define: a new one when its type changed."""
+        """The variable to define: a new one when its type changed, the same new one each time it is defined."""
+        made = self._made.get(var)
+        if made is not None:
+            return made
         kind = self.visit_type(var.type)
         if isinstance(var, IterArg):
             init = self.visit(var.init_value)
             if kind is var.type and init is var.init_value:
                 return var
-            new: Var = IterArg(var.name_hint, kind, init, span=var.span)
-        elif kind is var.type:
+            return self._make(var, IterArg(var.name_hint, kind, init, span=var.span))
+        if kind is var.type:
             return var
-        else:
-            new = Var(var.name_hint, kind, span=var.span)
-        self.remap[var] = new
+        return self._make(var, Var(var.name_hint, kind, span=var.span))
+
+    def _make(self, old: Var, new: Var) -> Var:
+        self.remap[old] = self._made[old] = new
         return new
 
     def visit_var(self, var: Var) -> Expr:
@@ -295,7 +309,8 @@ class Mutator:
             kind = self.visit_type(node.type)
             return node if kind is node.type else replace(node, type=kind)
         if not same and self.rebuild_call is not None:
-            return self.rebuild_call(node, args, attributes)
+            call = node if kwargs is node.kwargs else replace(node, kwargs=kwargs)
+            return self.rebuild_call(call, args, attributes)
         kind = self.visit_type(node.type)
         return Call(node.op, args, kwargs, attributes, type=kind, span=node.span)
 
@@ -326,14 +341,13 @@ def substitute(node: Any, mapping: Mapping[Var, Expr]) -> Any:
 
 class _Cloner(Mutator):
     def visit_def(self, var: Var) -> Var:
+        made = self._made.get(var)
+        if made is not None:
+            return made
         kind = self.visit_type(var.type)
-        new: Var
         if isinstance(var, IterArg):
-            new = IterArg(var.name_hint, kind, self.visit(var.init_value), span=var.span)
-        else:
-            new = Var(var.name_hint, kind, span=var.span)
-        self.remap[var] = new
-        return new
+            return self._make(var, IterArg(var.name_hint, kind, self.visit(var.init_value), span=var.span))
+        return self._make(var, Var(var.name_hint, kind, span=var.span))
 
 
 def deep_clone(node: Any, mapping: Mapping[Var, Expr] | None = None) -> tuple[Any, dict[Var, Expr]]:

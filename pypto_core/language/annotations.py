@@ -14,10 +14,28 @@ import attrs
 
 from pypto_core.diagnostics import UserError
 from pypto_core.ir import (
-    INDEX_ZERO, Add, BinaryExpr, DataType, Expr, FloorDiv, FloorMod, Max, Min, Mul, Sub, Var, as_expr,
-    cast as cast_scalar, make_binary, scalar_type,
+    INDEX_ZERO,
+    Add,
+    BinaryExpr,
+    ConstBool,
+    ConstFloat,
+    ConstInt,
+    DataType,
+    Expr,
+    FloorDiv,
+    FloorMod,
+    Max,
+    Min,
+    Mul,
+    Sub,
+    Var,
+    as_expr,
+    make_binary,
+    scalar_type,
 )  # fmt: skip
-from pypto_core.ir import ConstBool, ConstFloat, ConstInt
+from pypto_core.ir import (
+    cast as cast_scalar,
+)
 
 
 @attrs.frozen(eq=False)

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
-from pypto_core.diagnostics import Note, ParserError, ScopeIsolationError, Span, UndefinedVariableError
-from pypto_core.ir import PTR, ConstInt, Expr, FunctionType, MemorySpace, Var
+from pypto_core.diagnostics import (
+    Note,
+    ParserError,
+    ParserSyntaxError,
+    ScopeIsolationError,
+    Span,
+    UndefinedVariableError,
+)  # fmt: skip
+from pypto_core.ir import PTR, ConstInt, Expr, Function, FunctionType, MemorySpace, Var
 from pypto_core.language.annotations import dynamic_var
 from pypto_core.language.comments import NO_COMMENTS, Comments
 from pypto_core.language.environment import MISSING, Environment, Name, Opaque
 from pypto_core.language.errors import did_you_mean
+from pypto_core.language.functions import Callee, Entry, Module, callee_of
 from pypto_core.language.source import Source
 from pypto_core.ops.registry import OpRegistry, active_registry
-
-if TYPE_CHECKING:
-    from pypto_core.language.functions import Entry, Module
 
 ExprReader = Callable[["Context", Any], Any]
 StmtReader = Callable[["Context", Any, list[Any]], None]
@@ -28,12 +33,29 @@ CallReader = Callable[["Context", ast.Call], Any]
 class Session:
     """What the functions read together share: the reading tables, and what was looked up once."""
 
-    __slots__ = ("calls", "expressions", "ints", "paths", "registry", "statements")
+    __slots__ = (
+        "calls",
+        "expressions",
+        "ints",
+        "paths",
+        "read_body",
+        "read_signature",
+        "registry",
+        "statements",
+    )
 
-    def __init__(self, expressions: Mapping[type, ExprReader], statements: Mapping[type, StmtReader]) -> None:
+    def __init__(
+        self,
+        expressions: Mapping[type, ExprReader],
+        statements: Mapping[type, StmtReader],
+        words: Mapping[str, CallReader],
+        read_signature: Callable[[Entry], None],
+        read_body: Callable[[Entry], None],
+    ) -> None:
         self.expressions, self.statements = expressions, statements
+        self.read_signature, self.read_body = read_signature, read_body
         self.registry: OpRegistry = active_registry()
-        self.calls: dict[str, CallReader] = {}
+        self.calls: dict[str, CallReader] = dict(words)
         self.paths: dict[str, Any] = {}
         self.ints: dict[int, ConstInt] = {}
 
@@ -79,11 +101,13 @@ class Context:
     """
 
     __slots__ = (
-        "auto_dims", "bases", "comments", "declared", "defined_bases", "depth", "entry", "env", "fresh", "func_type",
-        "loops", "module", "names", "places", "regions", "returns", "session", "slots", "source", "yielded",
+        "auto_dims", "bases", "comments", "declarations", "declared", "defined_bases", "depth", "entry", "env", "fresh", "func_type",
+        "loop_vars", "loops", "module", "names", "pending_comments", "places", "regions", "returns", "session", "slots", "source", "yielded",
     )  # fmt: skip
 
-    def __init__(self, source: Source, env: Environment, session: Session, entry: Entry | None = None) -> None:
+    def __init__(
+        self, source: Source, env: Environment, session: Session, entry: Entry | None = None
+    ) -> None:
         self.source, self.env, self.session, self.entry = source, env, session, entry
         self.module: Module | None = None
         self.names: dict[str, Var | Dead] = {}
@@ -92,11 +116,14 @@ class Context:
         self.defined_bases: set[str] = set()
         self.slots: dict[str, tuple[int, MemorySpace, Span]] = {}
         self.places: dict[int, str] = {}
+        self.declarations: dict[str, object] = {}
         self.comments: Comments = NO_COMMENTS
         self.fresh: set[str] | None = None
         self.auto_dims: set[str] | None = None
         self.func_type = FunctionType.Opaque
         self.loops = 0
+        self.loop_vars: set[Var] = set()
+        self.pending_comments: tuple[str, ...] = ()
         self.depth = 0
         self.regions = 0
         self.yielded: Yielded | None = None
@@ -189,3 +216,26 @@ class Context:
         if var is None:
             var = self.bases[name] = Var(name, PTR)
         return var
+
+    def pull(self, function: Function, node: ast.AST) -> Callee:
+        """A function from outside of the program as something to call; the program takes it in."""
+        self._note(function.name, function, node)
+        return Callee(function.name, function.params, lambda: function.return_types)
+
+    def pull_entry(self, entry: Entry, node: ast.AST) -> Callee:
+        """The same for a function of the text that is not read yet."""
+        self._note(entry.name, entry, node)
+        return callee_of(entry, self, node)
+
+    def _note(self, name: str, found: Function | Entry, node: ast.AST) -> None:
+        if self.entry is None:
+            return
+        known = self.entry.pulled.setdefault(name, found)
+        sibling = self.module.entries.get(name) if self.module is not None else None
+        if known is not found or (sibling is not None and sibling is not found):
+            raise self.fail(
+                ParserSyntaxError,
+                f"two functions are called '{name}'",
+                node,
+                "rename one of them: a program knows its functions by name",
+            )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 import sys
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import attrs
@@ -77,9 +77,6 @@ def _by_identity(value: Any) -> Any:
     return Opaque(f"a {type(value).__name__}")
 
 
-Lookup = Callable[[str], Any]
-
-
 class Environment:
     """Names around a kernel, looked up in layers; each name is converted once."""
 
@@ -113,18 +110,22 @@ class Environment:
 
 def environment_of(function: types.FunctionType, frame: types.FrameType | None) -> Environment:
     """What a decorated Python function sees: its cells, the locals of the frame that decorates it, its globals."""
+    return Environment(_cells(function), *_frame_locals(frame), function.__globals__)
+
+
+def environment_of_class(functions: Iterable[types.FunctionType], frame: types.FrameType) -> Environment:
+    """What the functions of a class see that stands in ``frame``."""
+    return Environment(*[_cells(f) for f in functions], *_frame_locals(frame), frame.f_globals)
+
+
+def _cells(function: types.FunctionType) -> dict[str, Any]:
     cells: dict[str, Any] = {}
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
         try:
             cells[name] = cell.cell_contents
         except ValueError:  # a cell that nothing was assigned to yet
             continue
-    return Environment(cells, *_frame_locals(frame), function.__globals__)
-
-
-def environment_of_frame(frame: types.FrameType) -> Environment:
-    """What a class body sees that stands in ``frame``."""
-    return Environment(*_frame_locals(frame), frame.f_globals)
+    return cells
 
 
 def _frame_locals(frame: types.FrameType | None) -> list[Mapping[str, Any]]:

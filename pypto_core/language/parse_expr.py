@@ -13,12 +13,50 @@ from collections.abc import Callable
 from typing import Any
 
 from pypto_core.diagnostics import (
-    InvalidOperationError, ParserError, ParserSyntaxError, ParserTypeError, UnsupportedFeatureError,
+    InvalidOperationError,
+    ParserError,
+    ParserSyntaxError,
+    ParserTypeError,
+    UnsupportedFeatureError,
 )  # fmt: skip
 from pypto_core.ir import (
-    Add, And, BinaryExpr, BitAnd, BitNot, BitOr, BitShiftLeft, BitShiftRight, BitXor, ConstBool, ConstFloat, ConstInt,
-    DataType, Eq, Expr, FloatDiv, FloorDiv, FloorMod, Function, Ge, Gt, Le, Lt, MakeTuple, Mul, Ne, Neg, Not, Or,
-    Pow, ScalarType, Sub, TensorType, TileType, UnaryExpr, make_binary, make_unary,
+    Add,
+    And,
+    BinaryExpr,
+    BitAnd,
+    BitNot,
+    BitOr,
+    BitShiftLeft,
+    BitShiftRight,
+    BitXor,
+    ConstBool,
+    ConstFloat,
+    ConstInt,
+    DataType,
+    Eq,
+    Expr,
+    FloatDiv,
+    FloorDiv,
+    FloorMod,
+    Function,
+    Ge,
+    Gt,
+    Le,
+    Lt,
+    MakeTuple,
+    Mul,
+    Ne,
+    Neg,
+    Not,
+    Or,
+    Pow,
+    ScalarType,
+    Sub,
+    TensorType,
+    TileType,
+    UnaryExpr,
+    make_binary,
+    make_unary,
 )  # fmt: skip
 from pypto_core.language import vocabulary
 from pypto_core.language.annotations import MemRef as Declared
@@ -59,7 +97,10 @@ def constant(ctx: Context, node: ast.Constant) -> Any:
     if kind is int or kind is float or kind is str or kind is bool or value is None:
         return value
     raise ctx.fail(
-        UnsupportedFeatureError, f"{value!r} is not part of the kernel language", node, "use numbers and strings"
+        UnsupportedFeatureError,
+        f"{value!r} is not part of the kernel language",
+        node,
+        "use numbers and strings",
     )
 
 
@@ -167,7 +208,9 @@ def expression(ctx: Context, value: Any, node: ast.expr) -> Expr:
     if isinstance(value, list):
         return MakeTuple(tuple(expression(ctx, item, node) for item in value), span=ctx.span(node))
     if isinstance(value, Name):
-        raise ctx.fail(ParserTypeError, f"pl.{value.path or '…'} is not a value", node, "call it, or use its result")
+        raise ctx.fail(
+            ParserTypeError, f"pl.{value.path or '…'} is not a value", node, "call it, or use its result"
+        )
     if isinstance(value, Declared):
         raise ctx.fail(
             ParserTypeError,
@@ -205,7 +248,11 @@ def _folded(ctx: Context, node: ast.BinOp, fold: Callable[[Any, Any], Any], left
     if type(node.op) in (ast.Pow, ast.LShift):
         big = isinstance(left, int) and isinstance(right, int) and abs(left) > 1
         bits = abs(left).bit_length() * right if type(node.op) is ast.Pow and big else right
-        if isinstance(right, int) and isinstance(left, int) and (right < 0 or (bits > _MAX_BITS and left != 0)):
+        if (
+            isinstance(right, int)
+            and isinstance(left, int)
+            and (right < 0 or (bits > _MAX_BITS and left != 0))
+        ):
             if big or type(node.op) is ast.LShift or right < 0:
                 raise ctx.fail(ParserSyntaxError, "this constant is too large to evaluate", node)
     try:
@@ -251,7 +298,9 @@ def unary_op(ctx: Context, node: ast.UnaryOp) -> Any:
     return _scalar_operand(ctx, value, node.operand, "+", "")
 
 
-def _unary(ctx: Context, cls: type[UnaryExpr], value: Any, node: ast.UnaryOp, symbol: str, wrapper: str) -> Expr:
+def _unary(
+    ctx: Context, cls: type[UnaryExpr], value: Any, node: ast.UnaryOp, symbol: str, wrapper: str
+) -> Expr:
     if isinstance(value, Expr) and isinstance(value.type, TensorType | TileType):
         raise ctx.fail(
             InvalidOperationError,
@@ -336,7 +385,10 @@ def integer(ctx: Context, node: ast.expr, what: str) -> Expr:
     found = scalar(ctx, value, node, what)
     if isinstance(found.type, ScalarType) and not found.type.dtype.is_int:
         raise ctx.fail(
-            ParserTypeError, f"{what} must be an integer, not {found.type.dtype}", node, "convert it: pl.cast(x, pl.INDEX)"
+            ParserTypeError,
+            f"{what} must be an integer, not {found.type.dtype}",
+            node,
+            "convert it: pl.cast(x, pl.INDEX)",
         )
     return found
 
@@ -351,7 +403,9 @@ EXPRESSIONS: dict[type, Any] = {
     ast.Compare: compare,
     ast.List: sequence,
     ast.Tuple: sequence,
-    ast.IfExp: unsupported("conditional expressions are", "write an if statement whose branches assign the value"),
+    ast.IfExp: unsupported(
+        "conditional expressions are", "write an if statement whose branches assign the value"
+    ),
     ast.Lambda: unsupported("lambdas are"),
     ast.JoinedStr: unsupported("f-strings are"),
     ast.FormattedValue: unsupported("f-strings are"),

@@ -34,7 +34,12 @@ class Source:
         """Where a syntax node stands."""
         if self.is_ascii:
             return Span(
-                self.filename, node.lineno, node.col_offset + 1, node.end_lineno, node.end_col_offset + 1, self.text
+                self.filename,
+                node.lineno,
+                node.col_offset + 1,
+                node.end_lineno,
+                node.end_col_offset + 1,
+                self.text,
             )
         return Span(
             self.filename,
@@ -97,7 +102,12 @@ def read(content: str, filename: str) -> Source:
 
 
 def _syntax_error(error: SyntaxError, content: str, filename: str) -> ParserSyntaxError:
-    span = Span(filename, max(error.lineno or 1, 1), max(error.offset or 1, 1), source=SourceText.of(content, filename))
+    span = Span(
+        filename,
+        max(error.lineno or 1, 1),
+        max(error.offset or 1, 1),
+        source=SourceText.of(content, filename),
+    )
     return ParserSyntaxError(
         f"this is not Python: {error.msg}", span=span, remedy="the kernel language keeps to Python's syntax"
     )

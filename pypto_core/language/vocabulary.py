@@ -11,9 +11,26 @@ from types import MappingProxyType
 from typing import Any
 
 from pypto_core.ir import (
-    ArgDirection, AtomicType, CastMode, CmpType, CompactMode, CoreType, DataType, ForKind, FunctionIRStage,
-    FunctionType, Level,
-    MemorySpace, PadValue, ParamDirection, PipeType, Role, ScopeMode, SplitMode, TensorLayout, TileLayout,
+    ArgDirection,
+    AtomicType,
+    CastMode,
+    CmpType,
+    CompactMode,
+    CoreType,
+    DataType,
+    ForKind,
+    FunctionIRStage,
+    FunctionType,
+    Level,
+    MemorySpace,
+    PadValue,
+    ParamDirection,
+    PipeType,
+    Role,
+    ScopeMode,
+    SplitMode,
+    TensorLayout,
+    TileLayout,
 )  # fmt: skip
 
 ENUMS: Mapping[str, type[enum.Enum]] = MappingProxyType(
@@ -83,13 +100,17 @@ FORMS = frozenset(
 
 LOOPS = frozenset({"range", "parallel", "unroll", "pipeline", "while_", "spmd", "split_aiv"})
 SCOPES = frozenset({"at", "cluster", "scope", "manual_scope", "spmd", "split_aiv", "comm_domain"})
-STATEMENTS = frozenset({"yield_", "cond", "static_print", "static_assert", "func_attr", "dump_tag", "inline_stmt"})
+STATEMENTS = frozenset(
+    {"yield_", "cond", "static_print", "static_assert", "func_attr", "dump_tag", "inline_stmt"}
+)
 EXPRESSIONS = frozenset({"submit", "spmd_submit", "no_dep", "const", "min", "max", "cast", "xor"})
 CLAUSES = frozenset({"split", "cross_core_slot", "arg_direction", "optimizations"})
 DECORATORS = frozenset({"function", "program", "inline"})
 OUTSIDE = frozenset({"dynamic", "MemRef", "parse", "loads", "parse_program", "loads_program"})
 
-NAMES = frozenset(CONSTANTS) | FORMS | LOOPS | SCOPES | STATEMENTS | EXPRESSIONS | CLAUSES | DECORATORS | OUTSIDE
+NAMES = (
+    frozenset(CONSTANTS) | FORMS | LOOPS | SCOPES | STATEMENTS | EXPRESSIONS | CLAUSES | DECORATORS | OUTSIDE
+)
 """Every name under ``pl`` that is no operator."""
 
 WORDS = LOOPS | SCOPES | STATEMENTS | CLAUSES | frozenset({"submit", "spmd_submit", "no_dep", "xor"})

@@ -7,10 +7,32 @@ from typing import Any
 
 from pypto_core.diagnostics import OpError
 from pypto_core.ir import (
-    INDEX_ONE, CompactMode, ConstInt, DataType, Expr, MakeTuple, MemorySpace, PadValue, ScalarType, TensorType,
-    TensorView, TileLayout, TileType, TileView, TupleGetItemExpr, TupleType, dims_equal, implicit_layout, is_const,
-    prove_eq, prove_lt, replace, scalar_type, shapes_equal, static_dim,
-)  # fmt: skip
+    INDEX_ONE,
+    CompactMode,
+    ConstInt,
+    DataType,
+    Expr,
+    MakeTuple,
+    MemorySpace,
+    PadValue,
+    ScalarType,
+    TensorType,
+    TensorView,
+    TileLayout,
+    TileType,
+    TileView,
+    TupleGetItemExpr,
+    TupleType,
+    dims_equal,
+    implicit_layout,
+    is_const,
+    prove_eq,
+    prove_lt,
+    replace,
+    scalar_type,
+    shapes_equal,
+    static_dim,
+)
 from pypto_core.ops.wording import dims_text, extent_text, type_text
 
 Dims = tuple[Expr, ...]
@@ -230,10 +252,12 @@ def make_tile(
     compact: CompactMode = CompactMode.null,
 ) -> TileType:
     """A tile type; without ``layout`` it has the one that shape and space imply."""
+    implied = implicit_layout(shape, space)
     if layout is None:
-        if (not valid or valid is shape) and pad is PadValue.null and compact is CompactMode.null:
-            return TileType(shape, dtype, None, None, space)
-        layout = implicit_layout(shape, space)
+        layout = implied
+    plain = pad is PadValue.null and compact is CompactMode.null and layout == implied
+    if plain and (not valid or valid is shape or shapes_equal(valid, shape)):
+        return TileType(shape, dtype, None, None, space)
     view = TileView(
         valid_shape=() if valid is shape else valid,
         blayout=layout[0],

@@ -6,8 +6,17 @@ import enum
 from collections.abc import Callable
 
 from pypto_core.ir import (
-    ArrayType, DataType, Expr, MakeTuple, PtrType, ScalarType, TensorType, TileType, TupleType, Type,
-)  # fmt: skip
+    ArrayType,
+    DataType,
+    Expr,
+    MakeTuple,
+    PtrType,
+    ScalarType,
+    TensorType,
+    TileType,
+    TupleType,
+    Type,
+)
 
 
 class Kind(enum.Enum):
@@ -107,7 +116,7 @@ OPERAND_TEXT: dict[Kind, str] = {
 
 
 def kind_remedy(kind: Kind, have: Type) -> str:
-    """How to make an argument of type ``have`` acceptable; empty when there is no common answer."""
+    """How to make an argument of type ``have`` acceptable."""
     if kind is Kind.TILE and isinstance(have, TensorType):
         return "load the tensor into a tile first: pl.load(tensor, offsets, shapes)"
     if kind is Kind.TENSOR and isinstance(have, TileType):
@@ -118,4 +127,4 @@ def kind_remedy(kind: Kind, have: Type) -> str:
         return "compare it with something, e.g. k == 0"
     if kind is Kind.SCALAR and isinstance(have, TileType | TensorType):
         return "read one element with pl.read, or use the form of the operator that takes two of them"
-    return ""
+    return f"pass {OPERAND_TEXT[kind]} here"

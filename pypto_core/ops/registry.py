@@ -6,7 +6,7 @@ loaded plugins activates its own for the current context.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -16,7 +16,14 @@ from typing import Any
 import attrs
 from attrs import evolve
 
-from pypto_core.diagnostics import UNKNOWN_SPAN, DiagnosticError, InvalidOperationError, OpError, Span, UserError
+from pypto_core.diagnostics import (
+    UNKNOWN_SPAN,
+    DiagnosticError,
+    InvalidOperationError,
+    OpError,
+    Span,
+    UserError,
+)
 from pypto_core.ir import EMPTY_MAP, Call, DataType, Expr, MemorySpace, Op, TileType, freeze_map, replace
 from pypto_core.ops.kinds import OPERAND_TEXT, Kind, kind_remedy
 from pypto_core.ops.opdef import INHERIT, FromOption, OpDef, OpMemory, Param
@@ -89,7 +96,7 @@ def active_registry() -> OpRegistry:
 
 
 @contextmanager
-def using_registry(registry: OpRegistry) -> Iterator[OpRegistry]:
+def using_registry(registry: OpRegistry) -> Generator[OpRegistry]:
     """Make ``registry`` the active one within the block."""
     token = _active.set(registry)
     try:
@@ -133,25 +140,24 @@ def create_call(
     op = registry.table.get(name)
     if op is None:
         raise unknown_op(name, registry, span)
-    if type(args) is not tuple:
-        args = tuple(args)
+    operands = tuple(args)
     options = freeze_map(kwargs) if kwargs else EMPTY_MAP
     try:
-        if op.complete is not None and len(args) < op.most:
-            args = _completed(op, args)
+        if op.complete is not None and len(operands) < op.most:
+            operands = _completed(op, operands)
         if options or op.needed:
             check_options(op, options)
-        if not op.least <= len(args) <= op.most:
-            raise _wrong_count(op, len(args))
-        for check, arg in zip(op.checks, args):  # noqa: B905 - an operator may have more operands than arguments
+        if not op.least <= len(operands) <= op.most:
+            raise _wrong_count(op, len(operands))
+        for check, arg in zip(op.checks, operands):  # noqa: B905 - an operator may have more operands than arguments
             if not check(arg):
-                check_arity(op, args)
-        kind = op.deduce(args, options)
+                check_arity(op, operands)
+        kind = op.deduce(operands, options)
         if op.memory is not None and type(kind) is TileType and kind.memory_space is None:
-            kind = _stamp_space(op.memory, kind, args, options)
+            kind = _stamp_space(op.memory, kind, operands, options)
     except DiagnosticError as error:
         raise _named(error, name).located(span) from None
-    return Call(op.ref, args, options, attrs or EMPTY_MAP, type=kind, span=span)
+    return Call(op.ref, operands, options, attrs or EMPTY_MAP, type=kind, span=span)
 
 
 def _completed(op: OpDef, args: tuple[Expr, ...]) -> tuple[Expr, ...]:
@@ -166,7 +172,9 @@ def _completed(op: OpDef, args: tuple[Expr, ...]) -> tuple[Expr, ...]:
 def _named(error: DiagnosticError, name: str) -> DiagnosticError:
     """Say which operator an error is about, where its facts don't yet."""
     error.diagnostics = tuple(
-        d if any(fact == "operator" for fact, _ in d.facts) else evolve(d, facts=(("operator", name), *d.facts))
+        d
+        if any(fact == "operator" for fact, _ in d.facts)
+        else evolve(d, facts=(("operator", name), *d.facts))
         for d in error.diagnostics
     )
     return error
@@ -228,7 +236,7 @@ def check_options(op: OpDef, options: Mapping[str, Any]) -> None:
         if not _accepts(param, value):
             raise OpError(
                 f"option '{key}' of {op.name} must be {_describe(param)}, not {value!r}",
-                remedy=_members(param),
+                remedy=_members(key, param),
             )
     for param in op.needed:
         if param.name not in options:
@@ -262,8 +270,18 @@ def _describe(param: Param) -> str:
     }[param.kind]
 
 
-def _members(param: Param) -> str:
-    return "one of " + ", ".join(param.enum.__members__) if param.enum is not None else ""
+def _members(key: str, param: Param) -> str:
+    if param.enum is not None:
+        return "one of " + ", ".join(param.enum.__members__)
+    example = {
+        Kind.DTYPE: "pl.FP32",
+        Kind.SPACE: "pl.Mem.Vec",
+        Kind.INT: "1",
+        Kind.FLOAT: "0.0",
+        Kind.FLAG: "True",
+        Kind.TEXT: "'text'",
+    }[param.kind]
+    return f"write it like {key}={example}"
 
 
 def _near(name: str, names: list[str]) -> str:

@@ -10,8 +10,17 @@ from math import prod
 
 from pypto_core.diagnostics import OpError
 from pypto_core.ir import (
-    INDEX_ONE, ConstInt, Expr, dims_equal, is_const, mul, prove_eq, shapes_equal, static_dim, static_shape,
-)  # fmt: skip
+    INDEX_ONE,
+    ConstInt,
+    Expr,
+    dims_equal,
+    is_const,
+    mul,
+    prove_eq,
+    shapes_equal,
+    static_dim,
+    static_shape,
+)
 from pypto_core.ops.wording import dims_text
 
 Dims = tuple[Expr, ...]
@@ -38,7 +47,9 @@ def reshaped_valid(shape: Dims, valid: Dims, new: Dims) -> Dims:
         return valid
     out: list[Expr] = []
     for old_axes, new_axes in _groups(shape, new):
-        mapped = _map_group([shape[a] for a in old_axes], [valid[a] for a in old_axes], [new[a] for a in new_axes])
+        mapped = _map_group(
+            [shape[a] for a in old_axes], [valid[a] for a in old_axes], [new[a] for a in new_axes]
+        )
         if mapped is None:
             raise _refusal(shape, valid, new)
         out += mapped
@@ -142,7 +153,8 @@ def _map_core(old: list[Expr], valid: list[Expr], new: list[Expr]) -> list[Expr]
 
 def _prefix(old: list[Expr], valid: list[Expr]) -> tuple[Expr, int] | None:
     """``(v, r)`` when exactly the first ``v * r`` elements are valid: leading axes with one valid entry, an axis that
-    is valid to ``v``, and full axes of ``r`` elements behind it."""
+    is valid to ``v``, and full axes of ``r`` elements behind it.
+    """
     at = 0
     while at < len(old) - 1 and is_const(valid[at], 1) and not _whole(old[at + 1 :], valid[at + 1 :]):
         at += 1

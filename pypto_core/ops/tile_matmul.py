@@ -6,13 +6,31 @@ from collections.abc import Callable
 
 from pypto_core.diagnostics import OpError
 from pypto_core.ir import (
-    ArgEffect, CompactMode, CoreType, DataType, MemorySpace, TensorType, TileType, implicit_layout, is_const,
+    ArgEffect,
+    CompactMode,
+    CoreType,
+    DataType,
+    MemorySpace,
+    TensorType,
+    TileType,
+    implicit_layout,
+    is_const,
     prove_eq,
-)  # fmt: skip
+)
 from pypto_core.ops.deduce import (
-    Args, Dims, Layout, Options, broadcast, make_tile, need_cover, need_equal_extent, need_least_rank, need_rank,
-    need_same_dtype, tile_of,
-)  # fmt: skip
+    Args,
+    Dims,
+    Layout,
+    Options,
+    broadcast,
+    make_tile,
+    need_cover,
+    need_equal_extent,
+    need_least_rank,
+    need_rank,
+    need_same_dtype,
+    tile_of,
+)
 from pypto_core.ops.kinds import Kind
 from pypto_core.ops.opdef import OMIT, OpDef, OpMemory, Param
 from pypto_core.ops.params import tile
@@ -39,7 +57,11 @@ def check_product(lhs: TileType | TensorType, rhs: TileType | TensorType) -> Non
     """Refuse operands whose element types or inner extents don't go together."""
     need_same_dtype(lhs, rhs, "lhs", "rhs")
     need_equal_extent(
-        lhs.shape[-1], rhs.shape[-2], "K of lhs", "K of rhs", "make the columns of lhs equal to the rows of rhs"
+        lhs.shape[-1],
+        rhs.shape[-2],
+        "K of lhs",
+        "K of rhs",
+        "make the columns of lhs equal to the rows of rhs",
     )
     need_cover(
         rhs.valid_shape[-2], lhs.valid_shape[-1], "valid K of rhs", "valid K of lhs",
@@ -177,7 +199,9 @@ _COND = Param("init_cond", Kind.BOOL, OMIT)
 _PHASE = Param("acc_phase", Kind.TEXT, OMIT, keyword_only=True)
 
 
-def _family(name: str, multiply: Multiply, what: str, options: tuple[Param, ...], cond: tuple[Param, ...]) -> list[OpDef]:
+def _family(
+    name: str, multiply: Multiply, what: str, options: tuple[Param, ...], cond: tuple[Param, ...]
+) -> list[OpDef]:
     return [
         OpDef(
             name=f"tile.{name}",

@@ -4,14 +4,49 @@ from __future__ import annotations
 
 from pypto_core.diagnostics import OpError
 from pypto_core.ir import (
-    PTR, VOID, ArgEffect, AtomicType, CompactMode, ConstInt, DataType, Expr, MemorySpace, ScalarType, TensorLayout,
-    TensorType, TileLayout, TileType, Type, has_own_layout, implicit_layout, is_const, prove_lt, scalar_type,
+    PTR,
+    VOID,
+    ArgEffect,
+    AtomicType,
+    CompactMode,
+    ConstInt,
+    DataType,
+    Expr,
+    MemorySpace,
+    ScalarType,
+    TensorLayout,
+    TensorType,
+    TileLayout,
+    TileType,
+    Type,
+    has_own_layout,
+    implicit_layout,
+    is_const,
+    prove_lt,
+    scalar_type,
     shapes_equal,
-)  # fmt: skip
+)
 from pypto_core.ops.deduce import (
-    COL, FLOATS_AND_INTS, NO_BOX, ROW, Args, Dims, Layout, Options, dims_of, literal_shape, make_tile, need_rank,
-    need_scalar, optional_dims, positive_shape, scalar_of, tensor_of, tile_of, with_valid,
-)  # fmt: skip
+    COL,
+    FLOATS_AND_INTS,
+    NO_BOX,
+    ROW,
+    Args,
+    Dims,
+    Layout,
+    Options,
+    dims_of,
+    literal_shape,
+    make_tile,
+    need_rank,
+    need_scalar,
+    optional_dims,
+    positive_shape,
+    scalar_of,
+    tensor_of,
+    tile_of,
+    with_valid,
+)
 from pypto_core.ops.kinds import Kind
 from pypto_core.ops.opdef import OMIT, Access, FromOption, OpDef, OpMemory, Param
 from pypto_core.ops.params import VEC, dims, dtype, flag, index, scalar, tensor, tile
@@ -154,7 +189,10 @@ def _create_refusal(shape: Dims, options: Options) -> tuple[str, str] | None:
     if space is MemorySpace.DDR:
         return "a tile lives on chip, not in DDR", "create a tensor with pl.create_tensor"
     if options.get("transpose") and (space is not MemorySpace.Mat or len(shape) != 2):
-        return "transpose=True is for two-dimensional tiles in Mat", "drop transpose, or create the tile in Mat"
+        return (
+            "transpose=True is for two-dimensional tiles in Mat",
+            "drop transpose, or create the tile in Mat",
+        )
     if options.get("flat_layout") and space is not MemorySpace.Mat:
         return "flat_layout=True is for tiles in Mat", "drop flat_layout: tiles elsewhere are not boxed"
     if options.get("flat_layout") and options.get("transpose"):

@@ -4,13 +4,43 @@ from __future__ import annotations
 
 from pypto_core.diagnostics import OpError
 from pypto_core.ir import (
-    INDEX_ONE, ArgEffect, ConstInt, CoreType, DataType, MemorySpace, PadValue, TileLayout, TileType,
-    add, dims_equal, is_column, is_const, mul, prove_lt, replace, static_dim,
-)  # fmt: skip
+    INDEX_ONE,
+    ArgEffect,
+    ConstInt,
+    CoreType,
+    DataType,
+    MemorySpace,
+    PadValue,
+    TileLayout,
+    TileType,
+    add,
+    dims_equal,
+    is_column,
+    is_const,
+    mul,
+    prove_lt,
+    replace,
+    static_dim,
+)
 from pypto_core.ops.deduce import (
-    COL, NO_BOX, ROW, Args, Dims, Layout, Options, bare, dims_of, literal_shape, make_tile, need_equal_extent,
-    need_rank, need_same_dtype, optional_dims, positive_shape, tile_of,
-)  # fmt: skip
+    COL,
+    NO_BOX,
+    ROW,
+    Args,
+    Dims,
+    Layout,
+    Options,
+    bare,
+    dims_of,
+    literal_shape,
+    make_tile,
+    need_equal_extent,
+    need_rank,
+    need_same_dtype,
+    optional_dims,
+    positive_shape,
+    tile_of,
+)
 from pypto_core.ops.kinds import Kind
 from pypto_core.ops.opdef import INHERIT, OMIT, Access, OpDef, OpMemory, Param
 from pypto_core.ops.params import dims, dtype, index, on_vec, tile
@@ -105,7 +135,13 @@ def deduce_reshape(args: Args, options: Options) -> TileType:
         blayout = COL if is_column(shape) else ROW
     layout = (blayout, view.slayout, view.fractal)
     return make_tile(
-        shape, source.dtype, source.memory_space, valid=valid, layout=layout, pad=view.pad, compact=view.compact
+        shape,
+        source.dtype,
+        source.memory_space,
+        valid=valid,
+        layout=layout,
+        pad=view.pad,
+        compact=view.compact,
     )
 
 
@@ -167,7 +203,9 @@ def deduce_reinterpret_view(args: Args, options: Options) -> TileType:
                 remedy="leave the shape out, or fill the tile up first with pl.fillpad",
             )
         valid = _rescaled(source.valid_shape, fast, source.dtype, element)
-    return make_tile(shape, element, source.memory_space, valid=valid, layout=(view.blayout, NO_BOX, view.fractal))
+    return make_tile(
+        shape, element, source.memory_space, valid=valid, layout=(view.blayout, NO_BOX, view.fractal)
+    )
 
 
 def _rescaled(shape: Dims, axis: int, old: DataType, new: DataType) -> Dims:
@@ -205,7 +243,9 @@ def _check_bytes(source: TileType, shape: Dims, element: DataType) -> None:
 def _pad_value(options: Options) -> PadValue:
     pad: PadValue = options.get("pad_value", PadValue.zero)
     if pad is PadValue.null:
-        raise OpError("pad_value=null fills with nothing", remedy="use PadValue.zero, PadValue.max or PadValue.min")
+        raise OpError(
+            "pad_value=null fills with nothing", remedy="use PadValue.zero, PadValue.max or PadValue.min"
+        )
     return pad
 
 
@@ -239,7 +279,11 @@ def deduce_concat(args: Args, options: Options) -> TileType:
     need_rank(right, 2, "src1")
     need_same_dtype(left, right, "src0", "src1")
     need_equal_extent(
-        left.shape[0], right.shape[0], "rows of src0", "rows of src1", "only tiles of equal rows are put side by side"
+        left.shape[0],
+        right.shape[0],
+        "rows of src0",
+        "rows of src1",
+        "only tiles of equal rows are put side by side",
     )
     if not dims_equal(left.shape[0], right.shape[0]):
         raise OpError(

@@ -11,12 +11,25 @@ from collections.abc import Mapping
 
 from pypto_core.diagnostics import OpError
 from pypto_core.ir import (
-    ConstInt, Expr, add, dims_equal, dtype_of, greatest, is_const, least, prove_eq, prove_le, prove_lt, shapes_equal,
-    static_dim, sub,
-)  # fmt: skip
+    ConstInt,
+    Expr,
+    add,
+    dims_equal,
+    dtype_of,
+    greatest,
+    is_const,
+    least,
+    prove_eq,
+    prove_le,
+    prove_lt,
+    shapes_equal,
+    static_dim,
+    sub,
+)
 from pypto_core.ops.wording import dims_text, extent_text
 
 Dims = tuple[Expr, ...]
+_ZERO = ConstInt(0)
 
 
 def available(valid: Expr, offset: Expr, window: Expr) -> Expr:
@@ -56,62 +69,77 @@ def window_read(
     if request is not None:
         _same_rank("valid_shape", request, shape)
     out: list[Expr] = []
+    same = True
     for axis, extent in enumerate(shape):
-        claim = request[axis] if request is not None else None
-        _check_axis(axis, extent, offset[axis], window[axis], claim, exact, clamp)
-        out.append(_read_axis(extent, valid[axis], offset[axis], window[axis], claim, clamp))
-    return tuple(out)
+        start, size = offset[axis], window[axis]
+        claim = size if request is None else request[axis]
+        whole = is_const(start, 0) and dims_equal(size, extent)
+        if not whole or claim is not size:
+            _check_axis(axis, extent, start, size, claim, exact, clamp)
+        have = valid[axis]
+        if not clamp and (have is extent or dims_equal(have, extent)):
+            kept = claim
+        else:
+            kept = _narrowed(available(have, start, size), size, claim, request is not None)
+        out.append(kept)
+        same = same and kept is size
+    return window if same else tuple(out)
 
 
-def _read_axis(
-    extent: Expr, valid: Expr, offset: Expr, window: Expr, request: Expr | None, clamp: bool
-) -> Expr:
-    if not clamp and dims_equal(valid, extent):
-        there = window
-    else:
-        there = available(valid, offset, window)
-    if request is None:
+def _narrowed(there: Expr, window: Expr, claim: Expr, asked: bool) -> Expr:
+    if not asked:
         return there
-    if dims_equal(there, window) or dims_equal(there, request):
-        return request
-    return there if prove_le(there, request) else request
+    if dims_equal(there, window) or dims_equal(there, claim):
+        return claim
+    return there if prove_le(there, claim) else claim
 
 
 def check_request(window: Dims, request: Dims) -> None:
     """Refuse valid extents that are provably negative or larger than the window."""
     _same_rank("valid_shape", request, window)
     for axis, (size, claim) in enumerate(zip(window, request, strict=True)):
-        if prove_lt(claim, ConstInt(0)) is True:
-            raise _error("a valid extent can't be negative", axis, "give an extent from 0 to the window's", valid=claim)
-        if prove_lt(size, claim) is True:
-            raise _error(
-                f"the valid extent {extent_text(claim)} is larger than the window of {extent_text(size)}",
-                axis,
-                "make valid_shape at most the window, or enlarge the window",
-                valid=claim,
-                window=size,
-            )
+        if claim is not size:
+            _check_claim(axis, size, claim)
+
+
+def _check_claim(axis: int, size: Expr, claim: Expr) -> None:
+    if prove_lt(claim, _ZERO) is True:
+        raise _error(
+            "a valid extent can't be negative", axis, "give an extent from 0 to the window's", valid=claim
+        )
+    if prove_lt(size, claim) is True:
+        raise _error(
+            f"the valid extent {extent_text(claim)} is larger than the window of {extent_text(size)}",
+            axis,
+            "make valid_shape at most the window, or enlarge the window",
+            valid=claim,
+            window=size,
+        )
 
 
 def check_offsets(offset: Dims) -> None:
     """Refuse offsets that are provably negative."""
     for axis, start in enumerate(offset):
-        if prove_lt(start, ConstInt(0)) is True:
-            raise _error(
-                f"the offset {extent_text(start)} is negative",
-                axis,
-                "offsets count from the start of the source: write extent - k for the last k elements",
-                offset=start,
-            )
+        if prove_lt(start, _ZERO) is True:
+            raise _negative(axis, start)
+
+
+def _negative(axis: int, start: Expr) -> OpError:
+    return _error(
+        f"the offset {extent_text(start)} is negative",
+        axis,
+        "offsets count from the start of the source: write extent - k for the last k elements",
+        offset=start,
+    )
 
 
 def _check_axis(
-    axis: int, extent: Expr, offset: Expr, window: Expr, request: Expr | None, exact: bool, clamp: bool
+    axis: int, extent: Expr, offset: Expr, window: Expr, claim: Expr, exact: bool, clamp: bool
 ) -> None:
-    if not is_const(offset, 0):
-        check_offsets((offset,))
-    if request is not None:
-        check_request((window,), (request,))
+    if prove_lt(offset, _ZERO) is True:
+        raise _negative(axis, offset)
+    if claim is not window:
+        _check_claim(axis, window, claim)
     if exact:
         if prove_lt(extent, _far(offset, window)) is True:
             raise _error(
@@ -123,7 +151,6 @@ def _check_axis(
                 extent=extent,
             )
         return
-    claim = request if request is not None else window
     if clamp or prove_lt(extent, _far(offset, claim)) is not True:
         return
     fits = static_dim(sub(extent, offset))
@@ -157,9 +184,9 @@ def write_union(
     for name, dims in (("offset", offset), ("source", source_valid)):
         _same_rank(name, dims, shape)
     _check_fit(shape, source_shape if source_shape is not None else source_valid, offset)
-    if any(prove_le(s, ConstInt(0)) for s in source_valid):
+    if any(prove_le(s, _ZERO) for s in source_valid):
         return valid
-    if any(prove_le(t, ConstInt(0)) for t in valid):
+    if any(prove_le(t, _ZERO) for t in valid):
         return _into_empty(valid, source_valid, offset)
     if valid is shape or shapes_equal(valid, shape):
         return valid
@@ -185,7 +212,7 @@ def _check_fit(shape: Dims, size: Dims, offset: Dims) -> None:
 
 
 def _at_origin(offset: Dims) -> bool:
-    return all(is_const(o, 0) or prove_eq(o, ConstInt(0)) is True for o in offset)
+    return all(is_const(o, 0) or prove_eq(o, _ZERO) is True for o in offset)
 
 
 def _into_empty(valid: Dims, source_valid: Dims, offset: Dims) -> Dims:

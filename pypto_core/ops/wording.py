@@ -5,9 +5,35 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from pypto_core.ir import (
-    Add, And, BinaryExpr, Call, Cast, ConstBool, ConstFloat, ConstInt, Eq, Expr, FloatDiv, FloorDiv, FloorMod, Ge,
-    Gt, Le, Lt, Max, Min, Mul, Ne, Neg, Or, Sub, Type, UnaryExpr, Var, base_name,
-)  # fmt: skip
+    Add,
+    And,
+    BinaryExpr,
+    Call,
+    Cast,
+    ConstBool,
+    ConstFloat,
+    ConstInt,
+    Eq,
+    Expr,
+    FloatDiv,
+    FloorDiv,
+    FloorMod,
+    Ge,
+    Gt,
+    Le,
+    Lt,
+    Max,
+    Min,
+    Mul,
+    Ne,
+    Neg,
+    Or,
+    Sub,
+    Type,
+    UnaryExpr,
+    Var,
+    base_name,
+)
 
 _INFIX: dict[type, str] = {
     Add: "+", Sub: "-", Mul: "*", FloorDiv: "//", FloorMod: "%", FloatDiv: "/",

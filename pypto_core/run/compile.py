@@ -99,10 +99,10 @@ def compile(
     written without it.
     ``verification``, ``instruments``, ``disabled_diagnostics``: as in :class:`PassContext`, added to the active
     one. ``wishes``: further goals, passes, orders and pass options. ``host``: by default what is installed.
-    ``options``: whatever passes and targets ask for; one that nothing asks for is warned of (PT616).
+    ``options``: whatever passes and targets ask for; one that nothing asks for is warned of (PT816).
 
     Raises UserError for what can't be done, NoPlanError with its reasons, ParserError, VerificationError and
-    InternalError. MismatchError (PT611) when backend or planner contradict the active context.
+    InternalError. MismatchError (PT811) when backend or planner contradict the active context.
     """
     outer = PassContext.current()
     if host is None:
@@ -168,12 +168,12 @@ def _choose_backend(wanted: str | Backend | None, outer: PassContext | None, hos
     if chosen is not None:
         return chosen
     if not host.backends:
-        raise none_installed("backend", host.health, "PT612")
+        raise none_installed("backend", host.health, "PT812")
     if len(host.backends) > 1:
         names = list(host.backends)
         raise UserError(
             "several backends are installed and none is chosen",
-            code="PT613",
+            code="PT813",
             facts={"installed": ", ".join(names)},
             remedy=f"say which one: backend={names[0]!r}",
         )
@@ -192,7 +192,7 @@ def _choose_planner(wanted: str | None, outer: PassContext | None, host: Host) -
 def _mismatch(what: str, given: str, active: str) -> MismatchError:
     return MismatchError(
         f"{what} {given} is asked for inside a context with {what} {active}",
-        code="PT611",
+        code="PT811",
         facts={"asked for": given, "context": active},
         remedy=f"leave {what} out, or derive a context with {what}={given!r}",
     )
@@ -202,7 +202,7 @@ def _writers(output_dir: str | Path | None, dump_passes: bool) -> list[object]:
     if output_dir is None:
         if dump_passes:
             raise UserError(
-                "there is nowhere to dump the passes to", code="PT621", remedy="give output_dir as well"
+                "there is nowhere to dump the passes to", code="PT821", remedy="give output_dir as well"
             )
         return []
     dumps = [DumpInstrument(Path(output_dir) / "passes_dump")] if dump_passes else []
@@ -241,7 +241,7 @@ def _unread_options(compiled: Compiled, given: frozenset[str]) -> Iterable[Diagn
     for name in compiled.context.options.unread:
         if name in given and f"option:{name}" not in gates:
             yield warning(
-                "PT616",
+                "PT816",
                 f"option '{name}' was given, and nothing asked for it",
                 facts={"option": name, "passes": ", ".join(compiled.pipeline.names) or "none"},
                 remedy="check its name; an option of one pass is given as Name{option=value}",

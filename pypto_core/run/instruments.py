@@ -71,14 +71,14 @@ class VerificationInstrument:
     mode: VerificationMode = VerificationMode.AFTER
 
     def before_pass(self, run: Run, step: PipelineStep) -> None:
-        """Raise VerificationError (PT602) when the pass can't count on what it requires."""
+        """Raise VerificationError (PT802) when the pass can't count on what it requires."""
         if self.mode is not VerificationMode.AFTER:
-            self._check(run, step, step.pass_.contract.requires, "PT602", "before")
+            self._check(run, step, step.pass_.contract.requires, "PT802", "before")
 
     def after_pass(self, run: Run, step: PipelineStep) -> None:
-        """Raise VerificationError (PT601) when the pass did not make what it promises."""
+        """Raise VerificationError (PT801) when the pass did not make what it promises."""
         if self.mode is not VerificationMode.BEFORE:
-            self._check(run, step, step.pass_.contract.produces, "PT601", "after")
+            self._check(run, step, step.pass_.contract.produces, "PT801", "after")
 
     def _check(self, run: Run, step: PipelineStep, names: frozenset[str], code: str, when: str) -> None:
         known = run.pipeline.properties
@@ -116,7 +116,7 @@ class RoundTripInstrument:
     """Checks after every pass that changed something that the printed program reads back as the same."""
 
     def after_pass(self, run: Run, step: PipelineStep) -> None:
-        """Raise VerificationError (PT604) when it does not."""
+        """Raise VerificationError (PT804) when it does not."""
         if run.program is not run.previous:
             check_round_trip(run.program, f"pass {step.name}")
 
@@ -124,7 +124,7 @@ class RoundTripInstrument:
 def check_round_trip(program: Program, maker: str) -> None:
     """Print a program, parse the text and compare, storage included.
 
-    Raises VerificationError (PT604), naming ``maker``, when the text can't be read or is another program.
+    Raises VerificationError (PT804), naming ``maker``, when the text can't be read or is another program.
     """
     from pypto_core.language import parse
     from pypto_core.text import print_program
@@ -136,14 +136,14 @@ def check_round_trip(program: Program, maker: str) -> None:
     except DiagnosticError as error:
         head = VerificationError(
             f"the program that {maker} made can't be read back from its printed text",
-            code="PT604",
+            code="PT804",
             remedy=remedy,
         )
         raise VerificationError(diagnostics=(*head.diagnostics, *error.diagnostics)) from error
     if not structural_equal(program, again, compare_memref=True):
         raise VerificationError(
             f"the program that {maker} made reads back from its printed text as another one",
-            code="PT604",
+            code="PT804",
             facts={"program": program.name},
             remedy=remedy,
         )

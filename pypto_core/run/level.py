@@ -23,14 +23,14 @@ class VerificationLevel(enum.Enum):
 
     @classmethod
     def of(cls, value: VerificationLevel | str) -> VerificationLevel:
-        """A level, or the level of that name in any case. Raises UserError (PT618) for any other name."""
+        """A level, or the level of that name in any case. Raises UserError (PT818) for any other name."""
         if isinstance(value, cls):
             return value
         found = cls.__members__.get(str(value).strip().upper())
         if found is None:
             names = ", ".join(name.lower() for name in cls.__members__)
             raise UserError(
-                f"there is no verification level '{value}'", code="PT618", remedy=f"use one of: {names}"
+                f"there is no verification level '{value}'", code="PT818", remedy=f"use one of: {names}"
             )
         return found
 

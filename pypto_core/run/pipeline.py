@@ -10,7 +10,7 @@ import attrs
 from pypto_core.contract import Pass, Property
 from pypto_core.diagnostics import UserError
 from pypto_core.ir import Program
-from pypto_core.run.context import PassContext
+from pypto_core.run.context import DEFAULT_PLANNER, PassContext
 from pypto_core.run.instruments import check_round_trip, notify
 from pypto_core.run.level import VerificationLevel
 from pypto_core.run.log import DiagnosticLog
@@ -26,22 +26,23 @@ _EMPTY: Mapping[str, Property] = {}
 class MismatchError(UserError, RuntimeError):
     """Two choices that have to agree do not: the planner or the backend of a pipeline and of its context."""
 
-    default_code = "PT610"
+    default_code = "PT810"
 
 
 @attrs.frozen(kw_only=True, eq=False)
 class Pipeline:
     """An immutable sequence of passes; all state of a run lives in its :class:`Run`.
 
-    ``plan`` is the solver's answer it was made from, None for one put together by hand. ``planner`` and
-    ``backend`` are the names it was resolved for, None where it does not matter. ``initial`` are the
-    properties the plan counts on, beside the structural ones; None means that they are found out as they
-    are needed.
+    ``plan`` is the solver's answer it was made from and ``context`` what it was asked in, both None for one put
+    together by hand. ``planner`` and ``backend`` are the names it was resolved for, None where it does not
+    matter. ``initial`` are the properties the plan counts on, beside the structural ones; None means that they
+    are found out as they are needed.
     """
 
     steps: tuple[PipelineStep, ...] = attrs.field(converter=tuple)
     properties: Mapping[str, Property] = attrs.field(default=_EMPTY, repr=False)
     plan: Plan | None = attrs.field(default=None, repr=False)
+    context: PassContext | None = attrs.field(default=None, repr=False)
     planner: str | None = None
     backend: str | None = None
     initial: frozenset[str] | None = None
@@ -86,14 +87,21 @@ class Pipeline:
     ) -> Run:
         """Send a program through all steps.
 
-        ``context`` defaults to the active one, or a plain one. ``verified`` are properties that the caller has
+        ``context`` defaults to the active one, then to that of the pipeline, then to a plain one; without a host
+        it takes that of the pipeline. ``verified`` are properties that the caller has
         just verified of this program. Raises MismatchError when the context has another planner or backend
         than the pipeline was resolved for, VerificationError when the input or a pass's output lacks a property
         that it should have, and whatever a pass raises.
         """
-        outer = context or PassContext.current() or PassContext(planner=self.planner or "pypto")
+        outer = (
+            context
+            or PassContext.current()
+            or self.context
+            or PassContext(planner=self.planner or DEFAULT_PLANNER)
+        )
         self._check_context(outer)
-        inner = outer.derive(log=DiagnosticLog())
+        host = self.context.host if outer.host is None and self.context is not None else outer.host
+        inner = outer.derive(host=host, log=DiagnosticLog())
         run = Run(pipeline=self, context=inner, source=program, program=program, previous=program)
         try:
             with inner:
@@ -107,9 +115,8 @@ class Pipeline:
         return run
 
     def _check_context(self, context: PassContext) -> None:
-        pairs = [("planner", self.planner, context.planner)]
-        if context.backend is not None:
-            pairs.append(("backend", self.backend, context.backend.name))
+        backend = context.backend.name if context.backend is not None else "none"
+        pairs = (("planner", self.planner, context.planner), ("backend", self.backend, backend))
         for what, mine, theirs in pairs:
             if mine is not None and mine != theirs:
                 raise MismatchError(
@@ -126,7 +133,7 @@ class Pipeline:
                 run.program,
                 self.properties,
                 counted_on - verified,
-                code="PT600",
+                code="PT800",
                 message=f"{INPUT_LABEL}: the program does not have the properties that the pipeline counts on",
                 facts=[("program", run.program.name)],
             )
@@ -160,7 +167,7 @@ class Pipeline:
                 run.program,
                 self.properties,
                 missing,
-                code="PT602",
+                code="PT802",
                 message=f"pass {step.name} can't run on a program without what it requires",
                 facts=facts,
             )
@@ -171,19 +178,19 @@ class Pipeline:
         if barred:
             raise UserError(
                 f"pass {step.name} must not run once {' and '.join(sorted(barred))} holds",
-                code="PT603",
+                code="PT803",
                 facts=facts,
                 remedy=f"run {step.name} before whatever makes {sorted(barred)[0]}",
             )
 
     def _check_result(self, run: Run, step: PipelineStep, new: frozenset[str]) -> None:
         changed = run.program is not run.previous
-        names = new | (structural(self.properties) if changed else frozenset())
+        names = new | (structural(self.properties) if changed else frozenset[str]())
         require(
             run.program,
             self.properties,
             names,
-            code="PT601",
+            code="PT801",
             message=f"pass {step.name} left a program without properties that it should have",
             facts=[("pass", f"{step.instance} of {step.origin}"), ("program", run.program.name)],
         )

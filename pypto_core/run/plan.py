@@ -12,6 +12,7 @@ from pypto_core.host import Host, PluginRecord, Status, catalogued, unknown_name
 from pypto_core.ir import Program
 from pypto_core.run.capabilities import capabilities
 from pypto_core.run.context import PassContext
+from pypto_core.run.log import DiagnosticLog
 from pypto_core.run.pipeline import Pipeline
 from pypto_core.run.run import PipelineStep
 from pypto_core.run.verification import INPUT_LABEL, holding, require, structural
@@ -58,7 +59,7 @@ class Wishes:
 def goals_of(name: str, context: PassContext, host: Host) -> tuple[Target | None, tuple[Goal, ...]]:
     """The target of that name and the goals it has here; or no target and the property of that name as goal.
 
-    Raises UserError (PT503) when there is neither.
+    Raises UserError (PT703) when there is neither.
     """
     if name in host.targets:
         target = host.targets[name]
@@ -66,20 +67,20 @@ def goals_of(name: str, context: PassContext, host: Host) -> tuple[Target | None
         return target, tuple(Goal(goal, f"target {name}") for goal in wanted)
     if name in host.properties:
         return None, (Goal(name, "the goal of this compilation"),)
-    raise unknown_name("target", name, host.targets, host.health, "PT503")
+    raise unknown_name("target", name, host.targets, host.health, "PT703")
 
 
 def initial_state(program: Program, host: Host, goals: Iterable[Goal] = ()) -> frozenset[str]:
     """The properties that hold of an input, found by their verifiers.
 
     Only those that some pass requires or forbids or that are wanted are looked at: no others can matter.
-    Structural ones have to hold; VerificationError (PT600) otherwise.
+    Structural ones have to hold; VerificationError (PT800) otherwise.
     """
     require(
         program,
         host.properties,
         structural(host.properties),
-        code="PT600",
+        code="PT800",
         message=f"{INPUT_LABEL}: the program does not have the properties that every program has to have",
         facts=[("program", program.name)],
     )
@@ -147,6 +148,7 @@ def resolve(
         ],
         properties=host.properties,
         plan=plan,
+        context=context.derive(log=DiagnosticLog(), instruments=()),
         planner=context.planner,
         backend=context.backend.name if context.backend else None,
         initial=initial,
@@ -161,7 +163,7 @@ def _with_options(host: Host, specs: Iterable[str]) -> dict[str, Pass]:
         if spec.name in seen:
             raise UserError(
                 f"the options of pass {spec.name} are given twice",
-                code="PT619",
+                code="PT819",
                 remedy="write them in one text: Name{a=1 b=2}",
             )
         seen.add(spec.name)

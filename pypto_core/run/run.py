@@ -62,7 +62,7 @@ class Run:
     program: Program
     previous: Program
     held: frozenset[str] = frozenset()
-    stages: list[Stage] = attrs.Factory(list)
+    stages: list[Stage] = attrs.field(factory=lambda: list[Stage]())
     input_seconds: float = 0.0
     _reported: int = 0
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
@@ -47,7 +47,7 @@ def _checked(step: PipelineStep, result: Any, kind: type, place: str) -> Any:
 
 
 @contextmanager
-def _blaming(step: PipelineStep, place: str) -> Iterator[None]:
+def _blaming(step: PipelineStep, place: str) -> Generator[None]:
     try:
         yield
     except DiagnosticError as error:

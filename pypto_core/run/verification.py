@@ -8,6 +8,7 @@ from pypto_core.contract import Property, PropertyKind
 from pypto_core.diagnostics import Diagnostic, DiagnosticError, InternalError, Severity, VerificationError
 from pypto_core.ir import Program
 from pypto_core.run.context import PassContext
+from pypto_core.verify import verify_properties
 
 INPUT_LABEL = "pipeline_input"
 """What messages call the program before the first pass."""
@@ -21,13 +22,13 @@ def structural(properties: Mapping[str, Property]) -> frozenset[str]:
 def findings(program: Program, value: Property) -> tuple[Diagnostic, ...]:
     """All that a property's verifier says of a program; nothing when it has no verifier.
 
-    Raises InternalError (PT912) when the verifier fails with anything but diagnostics.
+    A verifier that asks for the backend gets that of the active context. Raises InternalError (PT912) when the
+    verifier fails with anything but diagnostics.
     """
-    verifier = value.load()
-    if verifier is None:
-        return ()
+    context = PassContext.current()
+    backend = context.backend if context is not None else None
     try:
-        return tuple(verifier(program))
+        return tuple(verify_properties(program, (value.name,), backend, catalogue={value.name: value}))
     except DiagnosticError as error:
         return error.diagnostics
     except Exception as error:

@@ -47,7 +47,10 @@ def _present(model: Model, sequence: list[int]) -> dict[str, list[int]]:
 def _from(
     start: str, after: dict[str, list[Stated]], present: dict[str, list[int]], anchors: frozenset[str]
 ) -> list[Stated]:
-    """What follows for one name, by breadth, so that a shortest path gives the reason."""
+    """What follows for one name, by breadth, so that a shortest path gives the reason.
+
+    Nothing follows between instances of one pass: those have their order.
+    """
     direct = {fact.later for fact in after[start]}
     queue: deque[tuple[Stated, ...]] = deque((fact,) for fact in after[start])
     seen: set[tuple[str, bool, bool]] = set()
@@ -62,7 +65,7 @@ def _from(
         seen.add(state)
         if end not in present:
             queue.extend((*path, fact) for fact in after.get(end, ()))
-        elif through and end != start and end not in direct:
+        elif through and end not in direct and not set(present[start]) & set(present[end]):
             said = sorted({f.said_by for f in path if f.said_by})
             strict = strict or (end in found and found[end].strict)
             found[end] = Stated(
@@ -121,4 +124,4 @@ def _pairs(model: Model, present: dict[str, list[int]], fact: Stated) -> list[tu
     earlier = present[fact.earlier]
     if not fact.strict and model.atoms[earlier[0]].entry.name == fact.earlier:
         earlier = [i for i in earlier if not model.atoms[i].number]
-    return [(a, b) for a in earlier for b in present[fact.later] if a != b]
+    return [(a, b) for a in earlier for b in present[fact.later]]

@@ -3,12 +3,13 @@
 The search only branches where something can be lost. A demanded atom that can run now and whose run destroys
 nothing that is still needed, whose products nothing can destroy while they are still needed, and before which
 no other atom may still have to come, can be moved to the front of any completion (the exchange law): the
-states before its old place only gain properties, those after it are the same. Such atoms run at once. What
-is left are the destroyers, the makers of what they destroy, and providers that are a choice.
+states before its old place only gain properties, those after it are the same. Such atoms run at once. A
+provider that is the last one able to make what a demanded atom needs is demanded as well. What is left are
+choices between providers and the order of destroyers and of the makers of what they destroy.
 
 Whether a state can be completed within a budget of chosen providers is decided by a depth-first search with
-memory; the least budget is found from an admissible bound upwards; the least sequence is then read off, as
-at each step the first atom in key order whose successor state can be completed. A refusal stays valid while
+memory. The least budget is found from an admissible bound upwards. The least sequence is then read off: at
+each step the first atom in key order whose successor state can be completed. A refusal stays valid while
 only atoms run that neither need, make nor destroy anything contested, so that it is not asked again.
 """
 
@@ -24,6 +25,9 @@ from pypto_core.solver.model import Model, bits
 
 UNBOUNDED = 1 << 30
 
+Key = tuple[int, int, int]
+"""What holds, what ran, and which optional atoms were committed to."""
+
 
 class BudgetExceeded(Exception):
     """More states were opened than the problem allows."""
@@ -35,17 +39,19 @@ class BudgetExceeded(Exception):
 
 @attrs.define(eq=False)
 class _Frame:
-    """A state that has to be decided: what may run next, and what is left to spend."""
+    """A state that has to be decided, what is left to spend, and the branches still to try.
 
-    key: tuple[int, int]
-    left: list[int]
+    A branch is an atom to run, or an optional atom to commit to.
+    """
+
+    key: Key
     budget: int
-    candidates: Iterator[int]
+    branches: Iterator[tuple[bool, int]]
 
 
 @attrs.define(eq=False)
 class Answer:
-    """The least plan: atoms in order, and how many of them were chosen providers."""
+    """The least plan: atoms in order, how many of them were chosen providers, and the states opened."""
 
     sequence: list[int]
     cost: int
@@ -56,12 +62,7 @@ class Search:
     """One model with demands fixed. ``alive`` are the atoms that may occur; ``extra`` further predecessors."""
 
     def __init__(
-        self,
-        model: Model,
-        alive: int,
-        must: int,
-        budget: int,
-        extra: dict[int, int] | None = None,
+        self, model: Model, alive: int, must: int, budget: int, extra: dict[int, int] | None = None
     ) -> None:
         self.model, self.limit, self.states = model, budget, 0
         self.must = self._with_chains(must)
@@ -69,75 +70,70 @@ class Search:
         pred = [p & self.alive for p in model.pred]
         for i, mask in (extra or {}).items():
             pred[i] |= mask & self.alive
-        self.pred = pred
-        self.possible = self.must & ~alive == 0
         waits = [p & self.must | c for p, c in zip(pred, model.chain, strict=True)]
         held, order = relaxed(model, self.alive, waits, model.start)
         reached = sum(1 << i for i in order)
-        self.possible = self.possible and not model.goal & ~held and not self.must & ~reached
+        self.possible = not self.must & ~reached and not model.goal & ~held
         self.alive &= reached
-        # Chosen providers that are in every plan are no choice.
+        # Providers that are in every plan are no choice.
         self.base = 0
         if self.possible and self.alive & ~self.must:
             forced = self._with_chains(landmarks(model, self.alive, self.must, order))
             self.base = (forced & ~self.must).bit_count()
             self.must |= forced
-        self._prepare(order)
+        self.optional = self.alive & ~self.must
+        self.pred = [p & self.alive for p in pred]
+        self.waits = [p & self.must | c for p, c in zip(self.pred, model.chain, strict=True)]
+        self.order = [i for i in order if self.alive >> i & 1]
+        self._index()
 
     def _with_chains(self, must: int) -> int:
         for i in bits(must):
             must |= self.model.chain[i]
         return must
 
-    def _prepare(self, order: list[int]) -> None:
-        model, alive = self.model, self.alive
-        count = len(model.atoms)
-        self.optional = alive & ~self.must
-        self.pred = [p & alive for p in self.pred]
-        self.waits = [p & self.must | c for p, c in zip(self.pred, model.chain, strict=True)]
-        self.order = [i for i in order if alive >> i & 1]
-        self.is_must = bytearray(count)
-        for i in bits(self.must):
-            self.is_must[i] = 1
+    def _index(self) -> None:
+        model = self.model
+        count, width = len(model.atoms), len(model.properties)
+        self.users: list[int] = [0] * width
+        self.makers: list[int] = [0] * width
+        self.killers: list[int] = [0] * width
+        self.user_list: list[list[int]] = [[] for _ in range(width)]
+        self.waiters: list[list[int]] = [[] for _ in range(count)]
+        self.contested = 0
         # Running one of these ends the hope of an optional atom that has to precede it.
         self.blocked_by: dict[int, int] = {}
-        for j in self.order:
-            for i in bits(self.pred[j] & self.optional):
-                self.blocked_by[i] = self.blocked_by.get(i, 0) | 1 << j
-        self.contested = 0
         for i in self.order:
             self.contested |= model.kills[i]
-        self.users: dict[int, int] = {}
-        self.makers: dict[int, int] = {}
-        self.killers: dict[int, int] = {}
-        for i in self.order:
-            bit = 1 << i
-            for table, mask in (
-                (self.users, model.requires[i]),
-                (self.makers, model.makes[i]),
-                (self.killers, model.kills[i]),
-            ):
-                for b in bits(mask & self.contested):
-                    table[b] = table.get(b, 0) | bit
+            for b in bits(model.requires[i]):
+                self.users[b] |= 1 << i
+                self.user_list[b].append(i)
+            for b in bits(model.makes[i]):
+                self.makers[b] |= 1 << i
+            for b in bits(model.kills[i]):
+                self.killers[b] |= 1 << i
+            for j in bits(self.waits[i]):
+                self.waiters[j].append(i)
+            for j in bits(self.pred[i] & self.optional):
+                self.blocked_by[j] = self.blocked_by.get(j, 0) | 1 << i
         self.plain = bytearray(count)
-        self.quiet = bytearray(count)
         for i in self.order:
             loses = model.kills[i] | model.makes[i] & self.contested
-            self.plain[i] = self.is_must[i] and not loses and not self.pred[i] & self.optional
-            self.quiet[i] = self.plain[i] and not model.requires[i] & self.contested
-        self.all_makers: dict[int, int] = {}
-        if self.optional:
-            for i in self.order:
-                for b in bits(model.makes[i]):
-                    self.all_makers[b] = self.all_makers.get(b, 0) | 1 << i
-        self.dead: dict[tuple[int, int], int] = {}
-        self.fine: dict[tuple[int, int], int] = {}
+            self.plain[i] = not loses and not self.pred[i] & self.optional
+        self.touchy = [i for i in self.order if not self.plain[i]]
+        # The bits whose makers have to be looked at: any other one stays once its demanded maker has run.
+        self.open_bits = 0
+        for b in range(width):
+            if self.contested >> b & 1 or not self.makers[b] & self.must:
+                self.open_bits |= 1 << b
+        self.dead: dict[Key, int] = {}
+        self.fine: dict[Key, int] = {}
 
     # -- the laws of one step ------------------------------------------------------------------------------
 
-    def runnable(self, i: int, held: int, ran: int) -> bool:
+    def runnable(self, i: int, held: int, ran: int, chosen: int) -> bool:
         """Whether atom i may run now without breaking a demand or an order."""
-        if self.model.requires[i] & ~held or self.waits[i] & ~ran:
+        if self.model.requires[i] & ~held or (self.waits[i] | self.pred[i] & chosen) & ~ran:
             return False
         return not self.blocked_by.get(i, 0) & ran
 
@@ -149,10 +145,10 @@ class Search:
         if self.pred[i] & others:
             return False
         for b in bits(model.kills[i] & held):
-            if model.goal >> b & 1 or self.users.get(b, 0) & others:
+            if model.goal >> b & 1 or self.users[b] & others:
                 return False
         for b in bits(model.makes[i] & self.contested):
-            if self.killers[b] & others and (model.goal >> b & 1 or self.users.get(b, 0) & others):
+            if self.killers[b] & others and (model.goal >> b & 1 or self.users[b] & others):
                 return False
         return True
 
@@ -160,8 +156,8 @@ class Search:
         """Whether atom i now would destroy what a demand still needs and nothing can make again."""
         others = ~ran & ~(1 << i)
         for b in bits(self.model.kills[i] & held):
-            if self.model.goal >> b & 1 or self.users.get(b, 0) & self.must & others:
-                if not self.makers.get(b, 0) & others:
+            if self.model.goal >> b & 1 or self.users[b] & self.must & others:
+                if not self.makers[b] & others:
                     return True
         return False
 
@@ -169,24 +165,19 @@ class Search:
 
     def completable(self, held: int, ran: int, budget: int) -> bool:
         """Whether all demands and goals can be met from here with at most ``budget`` chosen providers."""
-        first = self._enter(held, ran, [i for i in self.order if not ran >> i & 1], budget)
+        woken = [i for i in reversed(self.order) if not ran >> i & 1]
+        first = self._enter(held, ran, 0, budget, woken)
         if isinstance(first, bool):
             return first
         stack = [first]
         while stack:
             frame = stack[-1]
-            for i in frame.candidates:
-                held, ran = frame.key
-                child = self._enter(
-                    held & ~self.model.kills[i] | self.model.makes[i],
-                    ran | 1 << i,
-                    [j for j in frame.left if j != i],
-                    frame.budget - (not self.is_must[i]),
-                )
+            for run, i in frame.branches:
+                child = self._branch(frame, run, i)
                 if child is True:
-                    for open_frame in stack:
-                        known = self.fine.get(open_frame.key, UNBOUNDED + 1)
-                        self.fine[open_frame.key] = min(known, open_frame.budget)
+                    for done in stack:
+                        known = self.fine.get(done.key, UNBOUNDED + 1)
+                        self.fine[done.key] = min(known, done.budget)
                     return True
                 if child is not False:
                     stack.append(child)
@@ -196,15 +187,43 @@ class Search:
                 stack.pop()
         return False
 
-    def _enter(self, held: int, ran: int, left: list[int], budget: int) -> _Frame | bool:
-        if budget < 0:
+    def _branch(self, frame: _Frame, run: bool, i: int) -> _Frame | bool:
+        held, ran, chosen = frame.key
+        bit = 1 << i
+        if not run:
+            return self._enter(held, ran, chosen | bit, frame.budget - 1, [i])
+        woken = self._woken(i, held)
+        held = held & ~self.model.kills[i] | self.model.makes[i]
+        return self._enter(held, ran | bit, chosen & ~bit, frame.budget, woken)
+
+    def _woken(self, i: int, held: int) -> list[int]:
+        """The atoms that may have waited for atom i."""
+        woken = list(self.waiters[i])
+        for b in bits(self.model.makes[i] & ~held):
+            woken += self.user_list[b]
+        return woken
+
+    def _enter(self, held: int, ran: int, chosen: int, budget: int, woken: list[int]) -> _Frame | bool:
+        """Follows all that is forced; then the state's frame, or the answer when it is known at once."""
+        choices: list[int] = []
+        while budget >= 0:
+            held, ran, chosen = self._settle(held, ran, chosen, woken)
+            if not self.model.goal & ~held and not (self.must | chosen) & ~ran:
+                return True
+            forced, choices = self._needs(held, ran, chosen)
+            if forced < 0:
+                return False
+            if not forced:
+                break
+            chosen |= forced
+            budget -= forced.bit_count()
+            woken = list(bits(forced))
+        least = _packing(choices)
+        if budget < least:
             return False
-        held, ran, left = self._saturate(held, ran, left)
-        if budget >= (self.optional & ~ran).bit_count():
+        key = (held, ran, chosen)
+        if budget >= (self.optional & ~ran & ~chosen).bit_count():
             budget = UNBOUNDED  # one entry in the memory stands for every budget that can't run out
-        if not self.model.goal & ~held and not self.must & ~ran:
-            return True
-        key = (held, ran)
         if self.dead.get(key, -1) >= budget:
             return False
         if self.fine.get(key, UNBOUNDED + 1) <= budget:
@@ -212,36 +231,70 @@ class Search:
         self.states += 1
         if self.states > self.limit:
             raise BudgetExceeded(self.limit)
-        if not self._reaches(held, ran, left):
+        if not self._reaches(held, ran):
             self.dead[key] = UNBOUNDED
             return False
-        if self.optional and self._bound(held, ran) > budget:
-            self.dead[key] = max(self.dead.get(key, -1), budget)
-            return False
-        return _Frame(key, left, budget, iter(self._candidates(held, ran, left, budget)))
+        return _Frame(key, budget, iter(self._branches(key, choices, budget - least)))
 
-    def _saturate(self, held: int, ran: int, left: list[int]) -> tuple[int, int, list[int]]:
-        requires, makes, kills = self.model.requires, self.model.makes, self.model.kills
-        waits, is_must, plain = self.waits, self.is_must, self.plain
-        size = -1
-        while size != len(left):
-            size = len(left)
-            rest: list[int] = []
-            for i in left:
-                if requires[i] & ~held or waits[i] & ~ran or not is_must[i]:
-                    rest.append(i)
-                elif plain[i] or self.safe(i, held, ran):
-                    held = held & ~kills[i] | makes[i]
-                    ran |= 1 << i
-                else:
-                    rest.append(i)
-            left = rest
-        return held, ran, left
+    def _settle(self, held: int, ran: int, chosen: int, woken: list[int]) -> tuple[int, int, int]:
+        """Runs every demanded atom that loses nothing by it, and what this makes possible."""
+        requires, makes, kills, waits = self.model.requires, self.model.makes, self.model.kills, self.waits
+        plain, demanded = self.plain, self.must | chosen
+        while True:
+            while woken:
+                i = woken.pop()
+                bit = 1 << i
+                if not plain[i] or ran & bit or not demanded & bit:
+                    continue
+                if not requires[i] & ~held and not waits[i] & ~ran:
+                    ran |= bit
+                    woken += self._woken(i, held)
+                    held |= makes[i]
+            for i in self.touchy:
+                bit = 1 << i
+                if not ran & bit and demanded & bit and not requires[i] & ~held:
+                    if self.runnable(i, held, ran, chosen) and self.safe(i, held, ran):
+                        ran |= bit
+                        woken += self._woken(i, held)
+                        held = held & ~kills[i] | makes[i]
+                        break
+            else:
+                return held, ran, chosen & ~ran
+            # A touchy atom may have made another one safe: look again.
 
-    def _reaches(self, held: int, ran: int, left: list[int]) -> bool:
+    def _usable(self, ran: int) -> int:
+        """The atoms that may still run as far as orders go."""
+        usable = self.alive & ~ran
+        for i, later in self.blocked_by.items():
+            if later & ran:
+                usable &= ~(1 << i)
+        return usable
+
+    def _needs(self, held: int, ran: int, chosen: int) -> tuple[int, list[int]]:
+        """Optional atoms that are the last makers of a need, and the open choices; -1 for a hopeless state."""
+        usable = self._usable(ran)
+        demanded = (self.must | chosen) & ~ran
+        goal, forced = self.model.goal, 0
+        choices: list[int] = []
+        for b in bits(self.open_bits & ~held):
+            if not (goal >> b & 1 or self.users[b] & demanded):
+                continue
+            able = self.makers[b] & usable
+            if able & demanded:
+                continue
+            if not able:
+                return -1, []
+            if able & (able - 1):
+                choices.append(able)
+            else:
+                forced |= able
+        return forced, choices
+
+    def _reaches(self, held: int, ran: int) -> bool:
         """Whether goals and demands are in the relaxed closure of a state."""
         requires, makes, waits = self.model.requires, self.model.makes, self.waits
-        left = [i for i in left if not self.blocked_by.get(i, 0) & ran]
+        usable = self._usable(ran)
+        left = [i for i in self.order if usable >> i & 1]
         size = -1
         while size != len(left):
             size = len(left)
@@ -255,73 +308,50 @@ class Search:
             left = rest
         return not self.model.goal & ~held and not self.must & ~ran
 
-    def _bound(self, held: int, ran: int) -> int:
-        """A number of chosen providers that no completion can do without; UNBOUNDED when there is none.
+    def _branches(self, key: Key, choices: list[int], slack: int) -> Iterator[tuple[bool, int]]:
+        """What to try, most promising first.
 
-        Sole makers are followed backwards; of the remaining choices, as many as share no maker are counted.
+        With an open choice every completion takes one of its atoms. Otherwise the first atom of a completion
+        is a demanded one that can run now, or an optional one that serves something, now or after a loss.
         """
-        model = self.model
-        usable = self.alive & ~ran
-        taken, want, seen = 0, model.goal & ~held, 0
-        for i in bits(self.must & ~ran):
-            want |= model.requires[i] & ~held
-        choices: list[int] = []
-        while want & ~seen:
-            fresh = want & ~seen
-            seen |= fresh
-            for b in bits(fresh):
-                able = self.all_makers.get(b, 0) & usable
-                if able & self.must:
-                    continue
-                if not able:
-                    return UNBOUNDED
-                if able & (able - 1):
-                    choices.append(able)
-                elif not able & taken:
-                    taken |= able
-                    want |= model.requires[able.bit_length() - 1] & ~held
-        count, used = taken.bit_count(), taken
-        for able in sorted(choices, key=lambda m: (m.bit_count(), m)):
-            if not able & used:
-                used |= able
-                count += 1
-        return count
-
-    def _candidates(self, held: int, ran: int, left: list[int], budget: int) -> list[int]:
-        """What may run next, most promising first: makers of something new, then destroyers, then the rest."""
+        held, ran, chosen = key
+        if choices:
+            for i in bits(min(choices, key=lambda able: (able.bit_count(), able))):
+                yield False, i
+            return
         model = self.model
         ranked: list[tuple[int, int]] = []
-        useful = self._useful(held, ran) if self.optional else 0
-        for i in left:
-            if not self.runnable(i, held, ran) or self.hopeless(i, held, ran):
+        for i in self.touchy:
+            if not (self.must | chosen) >> i & 1 or ran >> i & 1 or not self.runnable(i, held, ran, chosen):
                 continue
-            new = model.makes[i] & ~held
-            if not self.is_must[i] and (budget < 1 or not new or not useful >> i & 1):
-                continue
-            harm = model.kills[i] & held
-            ranked.append(((1 if harm else 0) if new else 2 + (1 if harm else 0), i))
-        ranked.sort()
-        return [i for _, i in ranked]
+            if not self.hopeless(i, held, ran):
+                new, harm = model.makes[i] & ~held, model.kills[i] & held
+                ranked.append(((1 if harm else 0) if new else 2 + (1 if harm else 0), i))
+        for _, i in sorted(ranked):
+            yield True, i
+        if slack > 0 and self.optional & ~ran & ~chosen:
+            for i in bits(self._useful(held, ran, chosen)):
+                if model.makes[i] & ~held:
+                    yield False, i
 
-    def _useful(self, held: int, ran: int) -> int:
-        """Optional atoms that can still serve something: makers, backwards, of what may be needed again."""
-        model = self.model
-        usable = self.alive & ~ran
-        want = model.goal
-        for i in bits(self.must & ~ran):
-            want |= model.requires[i]
-        secure = held
-        for b, killers in self.killers.items():
-            if killers & usable:
+    def _useful(self, held: int, ran: int, chosen: int) -> int:
+        """Optional atoms that can serve something: makers, backwards, of what may be needed now or again."""
+        usable = self._usable(ran)
+        demanded = (self.must | chosen) & ~ran
+        want, secure = self.model.goal, held
+        for b in range(len(self.users)):
+            if self.users[b] & demanded:
+                want |= 1 << b
+            if self.killers[b] & usable:
                 secure &= ~(1 << b)
         keep, seen = 0, secure
         while want & ~seen:
             fresh = want & ~seen
             seen |= fresh
             for b in bits(fresh):
-                for i in bits(self.all_makers.get(b, 0) & usable & ~keep):
+                for i in bits(self.makers[b] & usable & ~keep & ~demanded):
                     keep |= 1 << i
-                    want |= model.requires[i]
+                    want |= self.model.requires[i]
         return keep
 
     # -- the least plan ------------------------------------------------------------------------------------
@@ -334,9 +364,7 @@ class Search:
         """The fewest chosen providers of any plan, those in every plan not counted; None without a plan."""
         if not self.feasible():
             return None
-        if not self.optional:
-            return 0
-        cost = self._bound(self.model.start, 0)
+        cost = 0
         while not self.completable(self.model.start, 0, cost):
             cost += 1
         return cost
@@ -347,6 +375,16 @@ class Search:
         if cost is None:
             return None
         return Answer(_Extraction(self, cost).sequence(), self.base + cost, self.states)
+
+
+def _packing(choices: list[int]) -> int:
+    """How many of the choices share no atom, taken greedily: so many providers are needed at least."""
+    used = count = 0
+    for able in sorted(choices, key=lambda able: (able.bit_count(), able)):
+        if not able & used:
+            used |= able
+            count += 1
+    return count
 
 
 class _Extraction:
@@ -392,10 +430,11 @@ class _Extraction:
 
     def _acceptable(self, i: int) -> bool:
         search = self.search
-        price = 0 if search.is_must[i] else 1
+        demanded = search.must >> i & 1
+        price = 1 - demanded
         if price > self.budget or search.blocked_by.get(i, 0) & self.ran:
             return False
-        if search.is_must[i] and search.safe(i, self.held, self.ran):
+        if demanded and search.safe(i, self.held, self.ran):
             return True
         if search.hopeless(i, self.held, self.ran):
             return False
@@ -404,14 +443,14 @@ class _Extraction:
 
     def _run(self, i: int) -> None:
         search = self.search
-        self.budget -= 0 if search.is_must[i] else 1
+        self.budget -= 1 - (search.must >> i & 1)
         new = search.model.makes[i] & ~self.held
         self.held = self.held & ~search.model.kills[i] | search.model.makes[i]
         self.ran |= 1 << i
         woken = self.by_atom.pop(1 << i, [])
         for b in bits(new):
             woken += self.by_property.pop(1 << b, [])
-        if not search.quiet[i]:
+        if not search.plain[i] or search.model.requires[i] & search.contested:
             woken += self.refused
             self.refused = []
         for j in woken:

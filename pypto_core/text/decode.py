@@ -1,11 +1,14 @@
 """From plain data back to nodes. Nothing in the data is trusted: every reference, count and value is checked.
 
-Rows refer only to rows before them, so one pass builds everything and no nesting in the data becomes recursion.
+Columns are checked and converted as a whole; rows refer only to rows before them, so that one pass builds everything
+and no nesting in the data becomes recursion.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Any, NoReturn
 
 import attrs
@@ -13,18 +16,23 @@ import msgpack
 
 from pypto_core.diagnostics import UNKNOWN_SPAN, SourceText, Span, UserError
 from pypto_core.ir import (
+    EMPTY_MAP,
     MEMREF,
     PTR,
     UNKNOWN,
     VOID,
+    BinaryExpr,
+    Call,
     Expr,
+    MakeTuple,
     MemRefType,
     PtrType,
     ScalarType,
+    TensorType,
+    TileType,
     TupleGetItemExpr,
-    Type,
+    UnaryExpr,
     UnknownType,
-    Var,
     VoidType,
     freeze_map,
     scalar_type,
@@ -34,9 +42,11 @@ from pypto_core.text.schema import ClassTable, FieldShape, Shape, shape_of
 
 MAX_INT_BYTES = 128
 MAX_VALUE_DEPTH = 16
-# Comparing shapes while types are built costs as much as their expressions written out without sharing.
+# Types compare extents while they are built, which costs as much as the expressions written out without sharing.
 WORK_PER_ROW, WORK_BASE = 100, 100_000
 _SATURATED = 1 << 40
+_NONE_TYPE: type = type(None)
+_READY = (Shape.SPAN, Shape.INT, Shape.BOOL, Shape.FLOAT, Shape.TEXT, Shape.ENUM, Shape.LIST)
 
 # Classes with one object for equal contents.
 _INTERNED: dict[type, Callable[..., Any]] = {
@@ -46,6 +56,7 @@ _INTERNED: dict[type, Callable[..., Any]] = {
     UnknownType: lambda: UNKNOWN,
     VoidType: lambda: VOID,
 }
+_SIMPLE: dict[Shape, set[type]] = {Shape.BOOL: {bool}, Shape.FLOAT: {float, int}, Shape.TEXT: {str}}
 
 
 def bad(message: str, code: str = "PT505", **facts: object) -> NoReturn:
@@ -58,270 +69,325 @@ def bad(message: str, code: str = "PT505", **facts: object) -> NoReturn:
     )
 
 
-@attrs.frozen
-class RowPlan:
-    """How rows of one class are read."""
+@attrs.frozen(kw_only=True)
+class RowReader:
+    """How rows of one class are built: ``build`` takes a row's values by position.
 
+    ``ready``: they refer to nothing and are built already. ``single``, ``maybe``, ``lists`` and ``loose`` are the
+    positions of references, of those that may be absent, of lists of them, and of options.
+    """
+
+    name: str
     build: Callable[..., Any]
-    names: tuple[str, ...]
-    decoders: tuple[Callable[[Any], Any], ...]
+    rows: Iterator[Any]
+    ready: bool
     single: tuple[int, ...]
-    """Positions of references in the row, where expressions and types are written out for the work limit."""
+    maybe: tuple[int, ...]
     lists: tuple[int, ...]
-    is_work: bool
+    loose: tuple[tuple[int, Callable[[Any], Any]], ...]
+    works: bool
 
 
 class Decoder:
     """Reads one document."""
 
     def __init__(self, table: ClassTable, document: Any) -> None:
-        if not isinstance(document, dict) or set(document) != {"classes", "files", "spans", "nodes", "root"}:
+        if not isinstance(document, dict) or set(document) != {"classes", "files", "spans", "rows", "root"}:
             bad("it is not a document of this format")
-        for part in ("classes", "files", "spans", "nodes"):
+        for part in ("classes", "files", "spans", "rows"):
             if not isinstance(document[part], list):
                 bad(f"'{part}' is not a list")
-        self.table, self.document_ = table, document
+        self.table = table
+        self.files = [_file(row) for row in document["files"]]
+        self.spans = [UNKNOWN_SPAN, *[_span(row, self.files) for row in document["spans"]]]
+        self.sequence: list[int] = document["rows"]
         self.nodes: list[Any] = []
-        self.spans: list[Span] = [UNKNOWN_SPAN]
-        self._values: dict[type, Callable[[Any], Any]] = {
-            str: _same, bool: _same, float: _same, int: _same, type(None): _same,
-            msgpack.ExtType: _big_int, list: self._tagged_list,
-        }  # fmt: skip
+        self.budget = WORK_BASE + WORK_PER_ROW * len(self.sequence)
+        self._weights: dict[int, int] = {}
+        self._classes, self._root = document["classes"], document["root"]
+        self._kinds: list[type] = []
 
     def root(self) -> Any:
         """The node that was stored."""
-        files = [self._file(row) for row in self.document_["files"]]
-        self.spans += [_span(row, files) for row in self.document_["spans"]]
-        plans = [self._plan(row) for row in self.document_["classes"]]
-        self._rows(self.document_["nodes"], plans)
-        root = self.document_["root"]
+        self._kinds = [self._class_of(row) for row in self._classes]
+        if not set(map(type, self.sequence)) <= {int}:
+            bad("a row is not the number of a class")
+        counts = Counter(self.sequence)
+        if any(not 0 <= number < len(self._kinds) for number in counts):
+            bad("a row is of a class that is not there", "PT504")
+        readers = [self._reader(row, counts[number]) for number, row in enumerate(self._classes)]
+        self._build(readers)
+        root = self._root
         if type(root) is not int or not 0 <= root < len(self.nodes):
             bad(f"the root {root!r} is not one of its {len(self.nodes)} nodes", "PT504")
         return self.nodes[root]
 
-    def _rows(self, rows: list[Any], plans: list[RowPlan]) -> None:
-        nodes, weights = self.nodes, [0] * len(rows)
-        budget = WORK_BASE + WORK_PER_ROW * len(rows)
-        for number, row in enumerate(rows):
-            if type(row) is not list or not row or type(row[0]) is not int or not 0 <= row[0] < len(plans):
-                bad(f"row {number} does not begin with a class")
-            plan = plans[row[0]]
-            if len(row) != len(plan.names) + 1:
-                bad(f"row {number} has {len(row) - 1} fields", "PT503", needed=len(plan.names))
+    def _build(self, readers: list[RowReader]) -> None:
+        nodes = self.nodes
+        append = nodes.append
+        for number in self.sequence:
+            reader = readers[number]
+            if reader.ready:
+                append(next(reader.rows))
+                continue
+            values = list(next(reader.rows))
             try:
-                values = [decode(value) for decode, value in zip(plan.decoders, row[1:], strict=True)]
-                weights[number] = weight = _weight(plan, row, weights)
-                if plan.is_work:
-                    budget -= weight
-                    if budget < 0:
-                        bad("its expressions are larger than they have any reason to be", "PT506")
-                nodes.append(plan.build(**dict(zip(plan.names, values, strict=True))))
-            except UserError as error:
-                if type(error) is UserError and error.diagnostics[0].code in _CODES:
-                    raise _at(error, number) from None
-                raise _rejected(plan, number, error) from None
+                for i in reader.single:
+                    values[i] = nodes[values[i]]
+                for i in reader.maybe:
+                    if values[i] is not None:
+                        values[i] = nodes[values[i]]
+                for i in reader.lists:
+                    values[i] = tuple([nodes[r] for r in values[i]])
+            except IndexError:
+                bad(f"row {len(nodes)} refers to rows after it", "PT504")
+            for i, decode in reader.loose:
+                values[i] = decode(values[i])
+            if reader.works:
+                self._charge(values)
+            try:
+                append(reader.build(*values))
             except Exception as error:  # whatever a constructor makes of hostile values is the data's fault
-                raise _rejected(plan, number, error) from None
+                raise _refused(reader.name, len(nodes), error) from None
 
-    def _plan(self, row: Any) -> RowPlan:
-        if not (
-            isinstance(row, list) and len(row) == 2 and isinstance(row[0], str) and isinstance(row[1], list)
-        ):
+    def _class_of(self, row: Any) -> type:
+        if not (isinstance(row, list) and len(row) == 3 and isinstance(row[0], str)):
             bad("the list of classes is malformed")
-        name, names = row
-        cls = self.table.nodes.get(name)
+        cls = self.table.nodes.get(row[0])
         if cls is None:
-            bad(f"it holds a class '{name[:80]}' that is not known here", "PT503")
+            bad(f"it holds a class '{row[0][:80]}' that is not known here", "PT503")
+        return cls
+
+    def _reader(self, row: list[Any], count: int) -> RowReader:
+        name, names, columns = row
+        cls = self.table.nodes[name]
         fields = {f.name: f for f in shape_of(cls).fields}
+        if not (isinstance(names, list) and isinstance(columns, list) and len(names) == len(columns)):
+            bad(f"the columns of '{name}' are malformed")
         if not all(isinstance(n, str) and n in fields for n in names) or len(set(names)) != len(names):
             bad(f"its fields of '{name}' are not those of this version", "PT503")
-        needed = {f.name for f in attrs.fields(cls) if f.init and f.default is attrs.NOTHING}
-        if needed - set(names):
-            bad(f"its fields of '{name}' lack {sorted(needed - set(names))[0]}", "PT503")
-        shapes = [fields[n] for n in names]
-        weighed = issubclass(cls, Type) or (issubclass(cls, Expr) and not issubclass(cls, Var))
-        return RowPlan(
-            _INTERNED.get(cls, cls),
-            tuple(names),
-            tuple(self._field(f, name) for f in shapes),
-            tuple(i for i, f in enumerate(shapes, 1) if weighed and f.shape is Shape.NODE),
-            tuple(i for i, f in enumerate(shapes, 1) if weighed and f.shape is Shape.NODES),
-            issubclass(cls, Type | TupleGetItemExpr),
+        table = dict(zip(names, columns, strict=True))
+        order, keywords = _parameters(cls, table)
+        shapes = [fields[n] for n in order]
+        decoded: list[list[Any]] = []
+        for shape in shapes:
+            column = table[shape.name]
+            if not isinstance(column, list) or len(column) != count:
+                bad(f"the column {name}.{shape.name} has not one value for each of its {count} rows")
+            decoded.append(self._column(shape, column, f"{name}.{shape.name}"))
+        build = _by_position(_INTERNED.get(cls, cls), keywords)
+        ready = all(f.shape in _READY for f in shapes)
+        loose: dict[Shape, Callable[[Any], Any]] = {Shape.MAP: self._map, Shape.TAGGED: self._value}
+        return RowReader(
+            name=name,
+            build=build,
+            rows=_built(name, build, decoded, count) if ready else zip(*decoded, strict=True),
+            ready=ready,
+            single=tuple(i for i, f in enumerate(shapes) if f.shape is Shape.NODE and not f.optional),
+            maybe=tuple(i for i, f in enumerate(shapes) if f.shape is Shape.NODE and f.optional),
+            lists=tuple(i for i, f in enumerate(shapes) if f.shape in (Shape.NODES, Shape.FUNCTIONS)),
+            loose=tuple((i, loose[f.shape]) for i, f in enumerate(shapes) if f.shape in loose),
+            works=issubclass(cls, TensorType | TileType | TupleGetItemExpr),
         )
 
-    def _field(self, field: FieldShape, owner: str) -> Callable[[Any], Any]:
-        decode = self._present(field, f"{owner}.{field.name}")
-        if not field.optional:
-            return decode
-        return lambda value: None if value is None else decode(value)
+    def _column(self, field: FieldShape, values: list[Any], place: str) -> list[Any]:
+        """A column with everything decoded that does not depend on other rows."""
+        kinds = set(map(type, values))
+        if field.optional:
+            kinds.discard(_NONE_TYPE)
+        match field.shape:
+            case Shape.NODE:
+                _all(kinds, {int}, place)
+                self._references({v for v in values if v is not None}, field, place)
+                return values
+            case Shape.NODES | Shape.FUNCTIONS:
+                _all(kinds, {list}, place)
+                flat = list(chain.from_iterable(values))
+                _all(set(map(type, flat)), {int}, place)
+                self._references(set(flat), field, place)
+                return values
+            case Shape.SPAN:
+                _all(kinds, {int}, place)
+                return _looked_up(dict(enumerate(self.spans)), values, place, "PT504")
+            case Shape.ENUM:
+                _all(kinds, {int, str}, place)
+                members: dict[Any, Any] = {m.value: m for m in field.classes[0]}  # type: ignore[attr-defined]
+                return _looked_up({None: None, **members}, values, place)
+            case Shape.INT:
+                _all(kinds, {int, msgpack.ExtType}, place)
+                return values if kinds <= {int} else [_big_int(v) for v in values]
+            case Shape.LIST:
+                _all(kinds, {list}, place)
+                item = field.item
+                assert item is not None
+                return [v if v is None else tuple(self._column(item, v, place)) if v else () for v in values]
+            case Shape.MAP | Shape.TAGGED:
+                return values
+            case _:
+                _all(kinds, _SIMPLE[field.shape], place)
+                return values
 
-    def _present(self, field: FieldShape, place: str) -> Callable[[Any], Any]:
-        if field.shape is Shape.NODE:
-            return self._reference(field.classes, place)
-        if field.shape in (Shape.NODES, Shape.FUNCTIONS):
-            return _list_of(self._reference(field.classes, place), place)
-        if field.shape is Shape.LIST:
-            assert field.item is not None
-            return _list_of(self._field(field.item, place), place)
-        if field.shape is Shape.ENUM:
-            return _member({m.value: m for m in field.classes[0]}, place)  # type: ignore[attr-defined]
-        if field.shape is Shape.SPAN:
-            return self._span_number(place)
-        if field.shape is Shape.MAP:
-            return self.map
-        if field.shape is Shape.TAGGED:
-            return self.value
-        if field.shape is Shape.INT:
-            return lambda v: v if type(v) is int else _big_int(v)
-        return _checked(
-            {Shape.BOOL: (bool,), Shape.FLOAT: (float, int), Shape.TEXT: (str,)}[field.shape], place
-        )
+    def _references(self, numbers: set[int], field: FieldShape, place: str) -> None:
+        """Refuse references to rows that are not there or that are of a class that does not belong here."""
+        if not numbers:
+            return
+        if min(numbers) < 0 or max(numbers) >= len(self.sequence):
+            bad(f"{place} refers to a row that is not there", "PT504", rows=len(self.sequence))
+        for number in {self.sequence[n] for n in numbers}:
+            if not issubclass(self._kinds[number], field.classes):
+                needed = " or ".join(c.__name__ for c in field.classes)
+                bad(f"{place} is a {self._kinds[number].__name__}", needed=needed)
 
-    def _reference(self, classes: tuple[type, ...], place: str) -> Callable[[Any], Any]:
-        nodes = self.nodes
-        allowed: set[type] = set()
-
-        def decode(number: Any) -> Any:
-            if type(number) is not int or not 0 <= number < len(nodes):
-                bad(f"{place} refers to {number!r}, which is not there", "PT504", known=len(nodes))
-            node = nodes[number]
-            if type(node) not in allowed:
-                if not isinstance(node, classes):
-                    bad(
-                        f"{place} is a {type(node).__name__}", needed=" or ".join(c.__name__ for c in classes)
-                    )
-                allowed.add(type(node))
-            return node
-
-        return decode
-
-    def _span_number(self, place: str) -> Callable[[Any], Span]:
-        spans = self.spans
-
-        def decode(number: Any) -> Span:
-            if type(number) is not int or not 0 <= number < len(spans):
-                bad(f"{place} refers to a span that is not there", "PT504")
-            return spans[number]
-
-        return decode
-
-    def map(self, items: Any) -> Any:
+    def _map(self, items: Any) -> Any:
         """An option or note dictionary."""
         if type(items) is not list or len(items) % 2:
             bad("options are not a list of keys and values")
         if not items:
-            return freeze_map(None)
+            return EMPTY_MAP
         out: dict[str, Any] = {}
         for key, value in zip(items[::2], items[1::2], strict=True):
             if type(key) is not str or key in out:
                 bad("an option has no name, or one that is there already")
-            out[key] = self.value(value)
-        return out
+            out[key] = self._value(value)
+        return freeze_map(out)
 
-    def value(self, value: Any) -> Any:
+    def _value(self, value: Any, depth: int = 0) -> Any:
         """An option's value."""
-        decode = self._values.get(type(value))
-        if decode is None:
-            bad(f"an option holds a {type(value).__name__}")
-        return decode(value)
+        if value is None or isinstance(value, bool | int | float | str):
+            return value
+        if not isinstance(value, list):
+            return _big_int(value)
+        tag = value[0] if value else None
+        if tag == "n" and len(value) == 2:
+            if type(value[1]) is not int or not 0 <= value[1] < len(self.nodes):
+                bad("an option refers to a row that is not there", "PT504")
+            return self.nodes[value[1]]
+        if tag == "e" and len(value) == 3:
+            return self._member(value[1], value[2])
+        if tag != "t":
+            bad("an option's value has an unknown form")
+        if depth >= MAX_VALUE_DEPTH:
+            bad("an option's value is nested too deeply", "PT506", limit=MAX_VALUE_DEPTH)
+        return tuple([self._value(v, depth + 1) for v in value[1:]])
 
-    def _tagged_list(self, items: list[Any], depth: int = 0) -> Any:
-        tag = items[0] if items else None
-        if tag == "n" and len(items) == 2:
-            number = items[1]
-            if type(number) is not int or not 0 <= number < len(self.nodes):
-                bad(f"an option refers to {number!r}, which is not there", "PT504")
-            return self.nodes[number]
-        if tag == "e" and len(items) == 3:
-            owner = self.table.enums.get(items[1]) if isinstance(items[1], str) else None
-            if owner is None:
-                bad(f"an option holds a member of {str(items[1])[:80]!r}, which is not known here", "PT503")
-            return _member({m.value: m for m in owner}, owner.__name__)(items[2])
-        if tag == "t":
-            if depth >= MAX_VALUE_DEPTH:
-                bad("an option's value is nested too deeply", "PT506", limit=MAX_VALUE_DEPTH)
-            return tuple(
-                [self._tagged_list(v, depth + 1) if type(v) is list else self.value(v) for v in items[1:]]
-            )
-        bad("an option's value has an unknown form")
+    def _member(self, owner: Any, value: Any) -> Any:
+        cls = self.table.enums.get(owner) if isinstance(owner, str) else None
+        if cls is None:
+            bad(f"an option holds a member of {str(owner)[:80]!r}, which is not known here", "PT503")
+        _all({type(value)}, {int, str}, cls.__name__)
+        return _looked_up({m.value: m for m in cls}, [value], cls.__name__)[0]
 
-    def _file(self, row: Any) -> tuple[str, SourceText | None]:
-        if not (isinstance(row, list) and len(row) == 2 and isinstance(row[0], str)):
-            bad("the list of files is malformed")
-        text = row[1]
-        if text is None:
-            return row[0], None
-        if not (isinstance(text, list) and text and all(isinstance(line, str) for line in text)):
-            bad("a source text is malformed")
-        return row[0], SourceText(text[0], tuple(text[1:]))
+    def _charge(self, values: list[Any]) -> None:
+        """Count the extents that the next type compares, and refuse data that would make that endless."""
+        for value in values:
+            if isinstance(value, MakeTuple | TupleGetItemExpr):
+                self.budget -= self._weight(value)
+            elif view := getattr(value, "valid_shape", ()):
+                self.budget -= sum(self._weight(item) for item in (*view, *values[0]))
+        if self.budget < 0:
+            bad("its expressions are larger than they have any reason to be", "PT506")
 
-
-_CODES = ("PT503", "PT504", "PT505", "PT506")
-
-
-def _weight(plan: RowPlan, row: list[Any], weights: list[int]) -> int:
-    total = 1
-    for position in plan.single:
-        number = row[position]
-        if number is not None:
-            total += weights[number]
-    for position in plan.lists:
-        for number in row[position]:
-            total += weights[number]
-    return total if total < _SATURATED else _SATURATED
+    def _weight(self, node: Expr) -> int:
+        """Nodes of an expression written out without sharing."""
+        if not isinstance(node, BinaryExpr | UnaryExpr | Call | MakeTuple | TupleGetItemExpr):
+            return 1
+        known = self._weights.get(id(node))
+        if known is not None:
+            return known
+        if isinstance(node, BinaryExpr):
+            below: tuple[Expr, ...] = (node.left, node.right)
+        elif isinstance(node, UnaryExpr):
+            below = (node.operand,)
+        elif isinstance(node, TupleGetItemExpr):
+            below = (node.tuple,)
+        else:
+            below = node.args if isinstance(node, Call) else node.elements
+        try:
+            total = min(1 + sum(self._weight(b) for b in below), _SATURATED)
+        except RecursionError:
+            total = _SATURATED
+        self._weights[id(node)] = total
+        return total
 
 
-def _at(error: UserError, number: int) -> UserError:
-    first = error.diagnostics[0]
-    return UserError(
-        first.message, code=first.code, facts=(*first.facts, ("row", number)), remedy=first.remedy
-    )
+def _parameters(cls: type, present: dict[str, Any]) -> tuple[list[str], tuple[str, ...]]:
+    """The stored fields in the order of the class's parameters, those it takes by keyword alone last."""
+    order: list[str] = []
+    keywords: list[str] = []
+    gap = False
+    for field in attrs.fields(cls):
+        if not field.init:
+            continue
+        if field.name in present:
+            (keywords if gap or field.kw_only else order).append(field.name)
+        elif field.default is attrs.NOTHING:
+            bad(f"its fields of '{cls.__name__}' lack {field.name}", "PT503")
+        else:
+            gap = gap or not field.kw_only
+    return [*order, *keywords], tuple(keywords)
 
 
-def _rejected(plan: RowPlan, number: int, error: Exception) -> UserError:
+def _by_position(build: Callable[..., Any], keywords: tuple[str, ...]) -> Callable[..., Any]:
+    """``build`` with its keyword-only parameters taken by position, after the others."""
+    if not keywords:
+        return build
+    if len(keywords) == 1:
+        (name,) = keywords
+        return lambda *values: build(*values[:-1], **{name: values[-1]})
+    count = len(keywords)
+    return lambda *values: build(*values[:-count], **dict(zip(keywords, values[-count:], strict=True)))
+
+
+def _built(name: str, build: Callable[..., Any], columns: list[list[Any]], count: int) -> Iterator[Any]:
+    try:
+        return iter(list(map(build, *columns)) if columns else [build() for _ in range(count)])
+    except Exception as error:  # see _build
+        raise _refused(name, -1, error) from None
+
+
+def _refused(name: str, number: int, error: Exception) -> UserError:
     text = getattr(error, "message", None) or str(error)
+    where = f"row {number}" if number >= 0 else "a row"
     return UserError(
-        f"the stored program is damaged: row {number} is refused by its class",
+        f"the stored program is damaged: {where} is refused by its class",
         code="PT505",
-        facts={"class": getattr(plan.build, "__name__", ""), "reason": text[:200]},
+        facts={"class": name, "reason": text[:200]},
         remedy="store it again with pypto_core.text.dumps",
     )
 
 
-def _list_of(item: Callable[[Any], Any], place: str) -> Callable[[Any], tuple[Any, ...]]:
-    def decode(values: Any) -> tuple[Any, ...]:
-        if type(values) is not list:
-            bad(f"{place} is not a list")
-        return tuple([item(v) for v in values])
-
-    return decode
+def _all(kinds: set[type], allowed: set[type], place: str) -> None:
+    if not kinds <= allowed:
+        found = min(k.__name__ for k in kinds - allowed)
+        bad(f"{place} is a {found}", needed=" or ".join(sorted(k.__name__ for k in allowed)))
 
 
-def _member(members: dict[Any, Any], place: str) -> Callable[[Any], Any]:
-    def decode(value: Any) -> Any:
-        member = members.get(value) if type(value) is int or type(value) is str else None
-        if member is None:
-            bad(f"{place} has no member of value {str(value)[:40]}")
-        return member
-
-    return decode
-
-
-def _checked(types: tuple[type, ...], place: str) -> Callable[[Any], Any]:
-    def decode(value: Any) -> Any:
-        if type(value) not in types:
-            bad(f"{place} is a {type(value).__name__}", needed=types[0].__name__)
-        return value
-
-    return decode
+def _looked_up(table: dict[Any, Any], values: list[Any], place: str, code: str = "PT505") -> list[Any]:
+    try:
+        return [table[v] for v in values]
+    except KeyError as error:
+        bad(f"{place} has no value {str(error.args[0])[:40]}", code)
 
 
 def _big_int(value: Any) -> int:
+    if type(value) is int:
+        return value
     if not isinstance(value, msgpack.ExtType) or value.code != BIG_INT:
         bad(f"an integer is stored as a {type(value).__name__}")
     if not 0 < len(value.data) <= MAX_INT_BYTES:
         bad("an integer is too large", "PT506", limit=f"{MAX_INT_BYTES} bytes")
     return int.from_bytes(value.data, "big", signed=True)
+
+
+def _file(row: Any) -> tuple[str, SourceText | None]:
+    if not (isinstance(row, list) and len(row) == 2 and isinstance(row[0], str)):
+        bad("the list of files is malformed")
+    text = row[1]
+    if text is None:
+        return row[0], None
+    if not (isinstance(text, list) and text and all(isinstance(line, str) for line in text)):
+        bad("a source text is malformed")
+    return row[0], SourceText(text[0], tuple(text[1:]))
 
 
 def _span(row: Any, files: list[tuple[str, SourceText | None]]) -> Span:
@@ -331,7 +397,3 @@ def _span(row: Any, files: list[tuple[str, SourceText | None]]) -> Span:
         bad("a span refers to a file that is not there", "PT504")
     name, source = files[row[0]]
     return Span(name, *row[1:], source)
-
-
-def _same(value: Any) -> Any:
-    return value

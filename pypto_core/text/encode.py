@@ -1,4 +1,8 @@
-"""From nodes to plain data: a table of rows in which every node stands once, after all that it refers to."""
+"""From nodes to plain data: a sequence of rows in which every node stands once, after all that it refers to.
+
+A row is the number of its class; what its fields hold stands in columns, one per class and field, in the order of the
+rows. Columns are converted as a whole, which is what makes storing fast.
+"""
 
 from __future__ import annotations
 
@@ -6,135 +10,175 @@ import enum
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import attrs
 import msgpack
 
 from pypto_core.diagnostics import UNKNOWN_SPAN, SourceText, Span, UserError
 from pypto_core.ir import Node, Type
-from pypto_core.text.schema import ClassTable, FieldShape, Shape, shape_of
+from pypto_core.text.schema import ClassShape, ClassTable, FieldShape, Shape, shape_of
 
 BIG_INT = 1
 """msgpack extension code of integers beyond 64 bits: two's complement, big-endian."""
 
 _LEAST, _MOST = -(1 << 63), (1 << 64) - 1
 
-Plan = tuple[int, Callable[[Any], tuple[Any, ...]], list[Callable[[Any], Any]]]
+
+Getter = Callable[[Any], Any]
+
+
+@attrs.define
+class ClassRows:
+    """The nodes of one class, and the getters of fields that hold other nodes: one, several, or among other values."""
+
+    number: int
+    shape: ClassShape
+    single: tuple[Getter, ...]
+    lists: tuple[Getter, ...]
+    loose: tuple[Getter, ...]
+    nodes: list[Any]
 
 
 class Encoder:
     """Collects one document: classes, files, spans and rows."""
 
     def __init__(self, table: ClassTable, spans: bool, sources: bool) -> None:
-        self.table, self.sources = table, sources
-        self.rows: list[list[Any]] = []
-        self.classes: list[list[Any]] = []
+        self.table, self.keep_spans, self.keep_sources = table, spans, sources
         self.files: list[list[Any]] = []
         self.spans: list[list[int]] = []
-        self._row_of: dict[int, int] = {}
-        self._plans: dict[type, Plan] = {}
+        self._sequence: list[int] = []
+        # None stands for an absent node, so that it needs no test of its own.
+        self._row_of: dict[int, int | None] = {id(None): None}
+        self._rows: dict[type, ClassRows] = {}
         self._span_of: dict[int, int] = {id(UNKNOWN_SPAN): 0}
         self._file_of: dict[tuple[str, int], int] = {}
-        self._span = self.span if spans else lambda span: 0
 
     def document(self, root: Any) -> dict[str, Any]:
         """The whole document for ``root``."""
         try:
-            number = self.node(root)
+            self._visit(root)
         except RecursionError:
-            number = self._without_recursion(root)
+            self._visit_deep(root)
         return {
-            "classes": self.classes,
+            "classes": [self._class(rows) for rows in self._rows.values()],
             "files": self.files,
             "spans": self.spans,
-            "nodes": self.rows,
-            "root": number,
+            "rows": self._sequence,
+            "root": self._row_of[id(root)],
         }
 
-    def node(self, node: Any) -> int:
-        """The row number of a node, which is written now if it has none."""
-        known = self._row_of.get(id(node))
-        if known is not None:
-            return known
-        plan = self._plans.get(type(node)) or self._plan(type(node), node)
-        row: list[Any] = [plan[0]]
-        row += [encode(value) for encode, value in zip(plan[2], plan[1](node), strict=True)]
-        number = self._row_of[id(node)] = len(self.rows)
-        self.rows.append(row)
-        return number
+    def _visit(self, node: Any) -> None:
+        """Give a node that has none yet its row, after all that it holds."""
+        rows = self._rows.get(type(node)) or self._class_rows(type(node), node)
+        known = self._row_of
+        for get in rows.single:
+            item = get(node)
+            if id(item) not in known:
+                self._visit(item)
+        for get in rows.lists:
+            for item in get(node):
+                if id(item) not in known:
+                    self._visit(item)
+        for get in rows.loose:
+            if values := get(node):
+                for item in held_nodes(values):
+                    if id(item) not in known:
+                        self._visit(item)
+        known[id(node)] = len(self._sequence)
+        self._sequence.append(rows.number)
+        rows.nodes.append(node)
 
-    def _without_recursion(self, root: Any) -> int:
-        """Write what is below first, from a list of work, so that each call of ``node`` goes one level deep."""
+    def _visit_deep(self, root: Any) -> None:
+        """The same from a list of work: each ``_visit`` finds all that its node holds already there."""
         stack = [root]
         while stack:
             node = stack[-1]
-            missing = [c for c in _children(node) if id(c) not in self._row_of]
+            if id(node) in self._row_of:
+                stack.pop()
+                continue
+            held = held_nodes(tuple(f.get(node) for f in shape_of(type(node)).fields))
+            missing = [c for c in held if id(c) not in self._row_of]
             if missing:
                 stack += reversed(missing)
             else:
-                self.node(node)
-                stack.pop()
-        return self._row_of[id(root)]
+                self._visit(stack.pop())
 
-    def _plan(self, cls: type, node: Any) -> Plan:
+    def _class_rows(self, cls: type, node: Any) -> ClassRows:
         if self.table.nodes.get(cls.__name__) is not cls:
-            raise _cant_store(node, f"the class '{cls.__name__}' is not known to the codec")
+            raise cant_store(node, f"the class '{cls.__name__}' is not known to the codec")
         shape = shape_of(cls)
-        plan = (len(self.classes), shape.get, [self._field(f) for f in shape.fields])
-        self.classes.append([cls.__name__, shape.names])
-        self._plans[cls] = plan
-        return plan
+        getters: dict[Shape, list[Getter]] = {}
+        for field in shape.fields:
+            getters.setdefault(field.shape, []).append(field.get)
+        rows = self._rows[cls] = ClassRows(
+            len(self._rows),
+            shape,
+            tuple(getters.get(Shape.NODE, ())),
+            tuple(getters.get(Shape.NODES, ())),
+            tuple(g for s in (Shape.MAP, Shape.FUNCTIONS, Shape.TAGGED) for g in getters.get(s, ())),
+            [],
+        )
+        return rows
 
-    def _field(self, field: FieldShape) -> Callable[[Any], Any]:
-        encode = self._present(field)
-        if not field.optional:
-            return encode
-        return lambda value: None if value is None else encode(value)
+    def _class(self, rows: ClassRows) -> list[Any]:
+        names: list[str] = []
+        columns: list[list[Any]] = []
+        for field in rows.shape.fields:
+            values = list(map(field.get, rows.nodes))
+            if set(map(id, values)) != {id(field.default)}:
+                names.append(field.name)
+                columns.append(self._column(field, values))
+        return [rows.shape.cls.__name__, names, columns]
 
-    def _present(self, field: FieldShape) -> Callable[[Any], Any]:
-        node = self.node
-        if field.shape is Shape.NODE:
-            return node
-        if field.shape is Shape.NODES:
-            return lambda values: [node(v) for v in values]
-        if field.shape is Shape.FUNCTIONS:
-            return lambda functions: [node(f) for f in functions.values()]
-        if field.shape is Shape.ENUM:
-            return {member: member.value for member in field.classes[0]}.__getitem__  # type: ignore[attr-defined]
-        if field.shape is Shape.LIST:
-            assert field.item is not None
-            item = self._field(field.item)
-            return lambda values: [item(v) for v in values]
-        return {
-            Shape.SPAN: self._span,
-            Shape.MAP: self.map,
-            Shape.INT: _integer,
-            Shape.TAGGED: self.value,
-        }.get(field.shape, _same)
+    def _column(self, field: FieldShape, values: list[Any]) -> list[Any]:
+        row_of = self._row_of
+        match field.shape:
+            case Shape.NODE:
+                return list(map(row_of.__getitem__, map(id, values)))
+            case Shape.NODES:
+                return [[row_of[id(v)] for v in items] for items in values]
+            case Shape.FUNCTIONS:
+                return [[row_of[id(f)] for f in functions.values()] for functions in values]
+            case Shape.SPAN:
+                return [self._span(s) for s in values] if self.keep_spans else [0] * len(values)
+            case Shape.ENUM:
+                stored: dict[Any, Any] = {m: m.value for m in field.classes[0]}  # type: ignore[attr-defined]
+                stored[None] = None
+                return list(map(stored.__getitem__, values))
+            case Shape.LIST:
+                item = field.item
+                assert item is not None
+                return [v if v is None else self._column(item, list(v)) if v else [] for v in values]
+            case Shape.MAP:
+                return [self._map(v) if v else [] for v in values]
+            case Shape.INT:
+                return [v if v is None or _LEAST <= v <= _MOST else _integer(v) for v in values]
+            case Shape.TAGGED:
+                return [self._value(v) for v in values]
+            case _:
+                return values
 
-    def map(self, values: Mapping[str, Any]) -> list[Any]:
+    def _map(self, values: Mapping[str, Any]) -> list[Any]:
         """An option or note dictionary: keys and values by turns, in stored order."""
-        out: list[Any] = []
-        for key, value in values.items():
-            out += (key, value if type(value) is str or type(value) is bool else self.value(value))
-        return out
+        return [part for key, value in values.items() for part in (key, self._value(value))]
 
-    def value(self, value: Any) -> Any:
+    def _value(self, value: Any) -> Any:
         """An option's value: numbers and strings as they are, everything else as a list with a tag in front."""
         if value is None or isinstance(value, bool | float | str) and not isinstance(value, enum.Enum):
             return value
         if isinstance(value, enum.Enum):
             name = type(value).__name__
             if self.table.enums.get(name) is not type(value):
-                raise _cant_store(value, f"the enum '{name}' is not known to the codec")
+                raise cant_store(value, f"the enum '{name}' is not known to the codec")
             return ["e", name, value.value]
         if isinstance(value, int):
             return _integer(value)
         if isinstance(value, Node | Type):
-            return ["n", self.node(value)]
+            return ["n", self._row_of[id(value)]]
         if isinstance(value, tuple | list):
-            return ["t", *[self.value(v) for v in value]]
-        raise _cant_store(value, "its class has no stored form")
+            return ["t", *[self._value(v) for v in value]]
+        raise cant_store(value, "its class has no stored form")
 
-    def span(self, span: Span) -> int:
+    def _span(self, span: Span) -> int:
         """The number of a span, counted from 1; 0 for the unknown one."""
         known = self._span_of.get(id(span))
         if known is not None:
@@ -148,7 +192,7 @@ class Encoder:
         return number
 
     def _file(self, filename: str, source: SourceText | None) -> int:
-        if not self.sources:
+        if not self.keep_sources:
             source = None
         key = (filename, id(source))
         number = self._file_of.get(key)
@@ -159,17 +203,18 @@ class Encoder:
         return number
 
 
-def _children(node: Any) -> list[Any]:
+def held_nodes(value: Any) -> list[Any]:
+    """The nodes and types in a tuple or dictionary of field values, nested ones too, in order."""
     found: list[Any] = []
-    stack: list[Any] = list(shape_of(type(node)).get(node))
+    stack = [value]
     while stack:
-        value = stack.pop()
-        if isinstance(value, Node | Type):
-            found.append(value)
-        elif isinstance(value, tuple | list):
-            stack += value
-        elif isinstance(value, Mapping):
-            stack += value.values()
+        current = stack.pop()
+        if isinstance(current, Node | Type):
+            found.append(current)
+        elif isinstance(current, tuple | list):
+            stack += reversed(current)
+        elif isinstance(current, Mapping):
+            stack += reversed(list(current.values()))
     return found
 
 
@@ -179,11 +224,8 @@ def _integer(value: int) -> Any:
     return msgpack.ExtType(BIG_INT, value.to_bytes(value.bit_length() // 8 + 1, "big", signed=True))
 
 
-def _same(value: Any) -> Any:
-    return value
-
-
-def _cant_store(value: Any, why: str) -> UserError:
+def cant_store(value: Any, why: str) -> UserError:
+    """The error for a value that has no stored form."""
     text = repr(value)
     return UserError(
         f"{text if len(text) < 100 else text[:100] + '…'} can't be stored: {why}",

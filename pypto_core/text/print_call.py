@@ -86,7 +86,7 @@ def _arranged(w: Writer, op: OpDef, node: Call) -> list[str]:
             text = _option(w, op, param.name, left.pop(param.name))
             named = named or not param.positional
         else:
-            named = named or param.positional
+            named = named or not param.keyword_only
             continue
         parts.append(f"{_keyword(param.name)}={text}" if named else text)
     if not named:

@@ -250,7 +250,8 @@ def _scope(arguments: Callable[[Writer, Any], tuple[str, list[str]]]) -> Any:
             parts.append("attrs=" + w.notes(stmt.attrs))
         loop_var: Var | None = getattr(stmt, "loop_var", None)
         opening = "with" if loop_var is None else f"for {w.names[loop_var]} in"
-        w.lines.append(f"{pad}{opening} {w.pl}{name}({', '.join(parts)}):")
+        bound = "" if stmt.task_id is None else f" as {w.names[stmt.task_id]}"
+        w.lines.append(f"{pad}{opening} {w.pl}{name}({', '.join(parts)}){bound}:")
         inner = pad + INDENT
         if loop_var is not None and w.type(loop_var.type) != f"{w.pl}Scalar[{w.pl}INDEX]":
             _declare(w, loop_var, inner)

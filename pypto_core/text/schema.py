@@ -18,7 +18,9 @@ import attrs
 
 import pypto_core.ir as ir
 from pypto_core.diagnostics import InternalError, Span, UserError
-from pypto_core.ir import MAP, MAYBE, NODE, NODES, Function, Node, Type, fields_of
+from pypto_core.ir import EMPTY_MAP, MAP, MAYBE, NODE, NODES, Function, Node, Type, fields_of
+
+NO_DEFAULT: Any = object()
 
 
 class Shape(enum.Enum):
@@ -40,45 +42,51 @@ class Shape(enum.Enum):
 
 @attrs.frozen
 class FieldShape:
-    """One field: ``classes`` are those a referenced node or an enum member may have; ``item`` is that of a list."""
+    """One field.
+
+    ``classes``: those that a referenced node or an enum member may have. ``item``: the form of a list's items.
+    ``default``: the object that a field not given holds; a column of nothing else is not stored.
+    """
 
     name: str
     shape: Shape
     classes: tuple[type, ...] = ()
     optional: bool = False
     item: FieldShape | None = None
+    default: Any = NO_DEFAULT
+    get: Callable[[Any], Any] = attrs.field(init=False, eq=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        object.__setattr__(self, "get", operator.attrgetter(self.name))
 
 
 @attrs.frozen
 class ClassShape:
-    """One class: its stored fields in visiting order; ``get`` reads all of them at once."""
+    """One class: its stored fields in visiting order."""
 
     cls: type
     fields: tuple[FieldShape, ...]
-    get: Callable[[Any], tuple[Any, ...]]
-
-    @property
-    def names(self) -> list[str]:
-        """The fields' names."""
-        return [f.name for f in self.fields]
 
 
 @cache
 def shape_of(cls: type) -> ClassShape:
     """The stored form of a node or type class."""
     hints = typing.get_type_hints(cls)
-    stored = {f.name for f in attrs.fields(cls) if f.init}
-    rows = tuple(_field(f.name, f.kind, hints.get(f.name, Any)) for f in fields_of(cls) if f.name in stored)
-    return ClassShape(cls, rows, _getter([f.name for f in rows]))
+    stored = {f.name: f for f in attrs.fields(cls) if f.init}
+    rows = tuple(
+        attrs.evolve(_field(f.name, f.kind, hints.get(f.name, Any)), default=_default(stored[f.name], f.kind))
+        for f in fields_of(cls)
+        if f.name in stored
+    )
+    return ClassShape(cls, rows)
 
 
-def _getter(names: list[str]) -> Callable[[Any], tuple[Any, ...]]:
-    if len(names) > 1:
-        return operator.attrgetter(*names)
-    if not names:
-        return lambda node: ()
-    one = operator.attrgetter(names[0])
-    return lambda node: (one(node),)
+def _default(field: Any, kind: str) -> Any:
+    """The object that the class puts where none is given, if that is always the same one."""
+    if kind == MAP:
+        return EMPTY_MAP if field.default is not attrs.NOTHING else NO_DEFAULT
+    shared = field.default is None or isinstance(field.default, Span | enum.Enum) or field.default == ()
+    return field.default if shared else NO_DEFAULT
 
 
 def _field(name: str, kind: str, hint: Any) -> FieldShape:

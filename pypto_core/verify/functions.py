@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from typing import cast
 
 from pypto_core.diagnostics import Diagnostic
 from pypto_core.ir import (
@@ -14,7 +15,6 @@ from pypto_core.ir import (
     GlobalVar,
     ParamDirection,
     Program,
-    ReturnStmt,
     ScalarType,
     Stmt,
     Submit,
@@ -22,6 +22,7 @@ from pypto_core.ir import (
     is_orchestration_like,
     is_wrapper,
 )
+from pypto_core.ops import type_text
 from pypto_core.verify.rules import place, rule
 from pypto_core.verify.scan import scan
 
@@ -97,8 +98,9 @@ def verify_call_directions_resolved(program: Program, backend: object = None) ->
 def _directions(call: Call | Submit, stmt: Stmt, callee: Function | None) -> Iterator[Diagnostic]:
     span, name = place(call.span, stmt.span), call.op.name
     remedy = "run DeriveCallDirections"
-    given = call.attrs.get(ARG_DIRECTIONS)
-    if not isinstance(given, tuple):
+    noted = call.attrs.get(ARG_DIRECTIONS)
+    given = cast("tuple[object, ...]", noted)
+    if not isinstance(noted, tuple):
         yield _DIRECTIONS.error(1, f"the call of '{name}' has no '{ARG_DIRECTIONS}'", span, remedy=remedy)
         return
     if len(given) != len(call.args):
@@ -116,7 +118,10 @@ def _directions(call: Call | Submit, stmt: Stmt, callee: Function | None) -> Ite
                 f"argument {i} of the call of '{name}' can't be passed as {getattr(direction, 'name', direction)}",
                 span,
                 remedy=remedy,
-                facts={"argument": repr(arg.type), "parameter": params[i].name if i < len(params) else "unknown"},
+                facts={
+                    "argument": type_text(arg.type),
+                    "parameter": params[i].name if i < len(params) else "unknown",
+                },
             )
 
 
@@ -134,15 +139,3 @@ def verify_manual_deps_on_submit_only(program: Program, backend: object = None) 
                         place(call.span, stmt.span),
                         remedy="submit it: pl.submit(self.kernel, …, deps=[…])",
                     )
-
-
-def returned_params(function: Function) -> Mapping[int, int]:
-    """Position of a returned value → position of the parameter that it is, as the last return says."""
-    places = {param: i for i, param in enumerate(function.params)}
-    found: dict[int, int] = {}
-    for stmt in scan(function).of(ReturnStmt):
-        for i, value in enumerate(stmt.values):
-            if value in places:
-                found[i] = places[value]
-    return found
-

@@ -20,7 +20,7 @@ from pypto_core.ir import (
     Var,
     bounds_of,
 )
-from pypto_core.ops import op_of
+from pypto_core.ops import alias_source
 from pypto_core.verify.rules import place, rule, shown
 from pypto_core.verify.scan import Scan, scan
 from pypto_core.verify.tiles import unlowered
@@ -76,14 +76,9 @@ def _lies_in_pipe(value: Expr, in_pipe: set[Var]) -> bool:
         return False
     if value.op.name.startswith("tile.tpop_"):
         return True
-    op = op_of(value)
-    if op is None or op.memory is None:
-        return False
-    for index in (op.memory.view_of, op.memory.reuses):
-        if index is not None and index < len(value.args):
-            source = value.args[index]
-            return isinstance(source, Var) and source in in_pipe
-    return False
+    index = alias_source(value)
+    source = value.args[index] if index is not None and index < len(value.args) else None
+    return isinstance(source, Var) and source in in_pipe
 
 
 def verify_allocated_memory_addr(program: Program, backend: Backend | None = None) -> Iterator[Diagnostic]:
@@ -92,8 +87,7 @@ def verify_allocated_memory_addr(program: Program, backend: Backend | None = Non
     Addresses that are only known at run time count with the greatest value they can be shown to have, or not at all.
     The bounds are the backend's; without one they are not checked.
     """
-    for finding in unlowered(program, _ADDR, _NO_ADDRESS):
-        yield finding
+    yield from unlowered(program, _ADDR, _NO_ADDRESS)
     for function in program:
         reading = scan(function)
         for var, stmt in _placeless(reading):

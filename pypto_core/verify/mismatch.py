@@ -20,9 +20,9 @@ from pypto_core.ir import (
     UnknownType,
     dims_equal,
     prove_eq,
-    static_dim,
     types_equal,
 )
+from pypto_core.ops import dims_text, extent_text, type_text
 
 KIND, DTYPE, RANK, DIM, COUNT = 101, 102, 103, 104, 105
 PAD, VIEW = 109, 111
@@ -49,7 +49,7 @@ def mismatches(a: Type, b: Type) -> Iterator[Mismatch]:
     if a is b or isinstance(a, UnknownType) or isinstance(b, UnknownType):
         return
     if type(a) is not type(b):
-        yield Mismatch(KIND, "kind", repr(a), repr(b))
+        yield Mismatch(KIND, "kind", type_text(a), type_text(b))
     elif isinstance(a, TupleType) and isinstance(b, TupleType):
         if len(a.types) != len(b.types):
             yield Mismatch(COUNT, "number of elements", str(len(a.types)), str(len(b.types)))
@@ -69,7 +69,7 @@ def mismatches(a: Type, b: Type) -> Iterator[Mismatch]:
         yield from _shaped(a, b)
         yield from _tile_views(a, b)
     elif not types_equal(a, b):
-        yield Mismatch(KIND, "type", repr(a), repr(b))
+        yield Mismatch(KIND, "type", type_text(a), type_text(b))
 
 
 def _dtypes(a: DataType, b: DataType) -> Iterator[Mismatch]:
@@ -133,7 +133,7 @@ def _tensor_views(x: TensorView | None, y: TensorView | None) -> Iterator[Mismat
         yield Mismatch(VIEW, "layout", x.layout.name, y.layout.name)
     same = len(x.stride) == len(y.stride)
     if x.stride and y.stride and not (same and all(map(prove_eq, x.stride, y.stride))):
-        yield Mismatch(VIEW, "stride", _list(x.stride), _list(y.stride))
+        yield Mismatch(VIEW, "stride", dims_text(x.stride), dims_text(y.stride))
 
 
 def _name(value: object) -> str:
@@ -142,17 +142,4 @@ def _name(value: object) -> str:
 
 def _places(view: TileView) -> str:
     start = "none" if view.start_offset is None else extent_text(view.start_offset)
-    return f"stride {_list(view.stride)}, start {start}"
-
-
-def _list(values: tuple[Expr, ...]) -> str:
-    return "[" + ", ".join(extent_text(v) for v in values) + "]"
-
-
-def extent_text(dim: Expr) -> str:
-    """An extent as messages show it."""
-    value = static_dim(dim)
-    if value is not None:
-        return str(value)
-    name = getattr(dim, "name_hint", None)
-    return str(name) if name is not None else f"{type(dim).__name__}(…)"
+    return f"stride {dims_text(view.stride)}, start {start}"

@@ -1,4 +1,4 @@
-"""Rules about parameters that a function writes: OutParamNotShadowed, InOutUseValid, ReturnParamsExplicit."""
+"""Rules about parameters that a function writes: OutParamNotShadowed and InOutUseValid."""
 
 from __future__ import annotations
 
@@ -6,38 +6,24 @@ from collections.abc import Iterator
 
 from pypto_core.diagnostics import Diagnostic, Note
 from pypto_core.ir import (
-    ArgEffect,
     AssignStmt,
     Call,
-    Expr,
-    ForStmt,
     Function,
     GlobalVar,
-    IfStmt,
     ParamDirection,
     Program,
-    ReturnStmt,
     Stmt,
     Submit,
-    TensorType,
-    TupleGetItemExpr,
-    TupleType,
     Var,
-    WhileStmt,
     flatten,
-    is_incore_type,
     is_wrapper,
-    last_yield,
     regions,
 )
-from pypto_core.ops import op_of
-from pypto_core.verify.functions import returned_params
 from pypto_core.verify.rules import rule, shown
-from pypto_core.verify.scan import Scan, scan
+from pypto_core.verify.scan import scan
 
 _SHADOW = rule("OutParamNotShadowed")
 _INOUT = rule("InOutUseValid")
-_RETURN = rule("ReturnParamsExplicit")
 _WRITES = (ParamDirection.Out, ParamDirection.InOut)
 _MAKES = ("tensor.create", "tensor.full")
 
@@ -45,9 +31,7 @@ _MAKES = ("tensor.create", "tensor.full")
 def verify_out_param_not_shadowed(program: Program, backend: object = None) -> Iterator[Diagnostic]:
     """Find parameters to write that are bound to a fresh tensor instead (1)."""
     for function in program:
-        written = {
-            p for p, d in zip(function.params, function.param_directions, strict=True) if d in _WRITES
-        }
+        written = {p for p, d in zip(function.params, function.param_directions, strict=True) if d in _WRITES}
         if not written:
             continue
         for stmt in scan(function).of(AssignStmt):
@@ -141,111 +125,3 @@ class _Handed:
                 notes=(Note(message="handed over here", span=call.span),) if call.span.is_valid else (),
             )
         )
-
-
-def verify_return_params_explicit(program: Program, backend: object = None) -> Iterator[Diagnostic]:
-    """Find kernels and wrappers that don't name the parameters they return.
-
-    1 tensors are returned by type but no return statement names them; 2 a returned value is a parameter under
-    another name: the result of a store into it, or of a loop or call that hands it on.
-    """
-    for function in program:
-        if not (is_incore_type(function.func_type) or is_wrapper(function.func_type)):
-            continue
-        if not any(isinstance(kind, TensorType) for kind in function.return_types):
-            continue
-        returns = list(scan(function).of(ReturnStmt))
-        if not returns:
-            yield _RETURN.error(
-                1,
-                f"function '{function.name}' returns tensors but has no return statement",
-                function.span,
-                remedy="run NormalizeReturnOrder, or return the output parameters",
-            )
-            continue
-        origins = _origins(function, program, scan(function))
-        for stmt in returns:
-            for i, value in enumerate(stmt.values):
-                origin = _origin(value, origins, program)
-                if origin is not None and origin is not value:
-                    yield _RETURN.error(
-                        2,
-                        f"value {i} returned by function '{function.name}' is its parameter {shown(origin)} "
-                        "under another name",
-                        stmt.span,
-                        remedy="run NormalizeReturnOrder, or return the parameter itself",
-                    )
-
-
-def _origins(function: Function, program: Program, reading: Scan) -> dict[Var, Var]:
-    """Variable → the parameter whose storage it is."""
-    found: dict[Var, Var] = {p: p for p in function.params if isinstance(p.type, TensorType)}
-    for stmt in reading.stmts:
-        if isinstance(stmt, ForStmt | WhileStmt):
-            for arg, result in zip(stmt.iter_args, stmt.return_vars, strict=False):
-                origin = _origin(arg.init_value, found, program)
-                if origin is not None and isinstance(arg.type, TensorType):
-                    found[arg] = found[result] = origin
-        elif isinstance(stmt, AssignStmt):
-            origin = _origin(stmt.value, found, program)
-            if origin is not None:
-                found[stmt.var] = origin
-        elif isinstance(stmt, IfStmt):
-            # Its branches come later in program order; what they yield is looked up through their own origins.
-            _branches(stmt, found, program)
-    return found
-
-
-def _branches(stmt: IfStmt, found: dict[Var, Var], program: Program) -> None:
-    inner = dict(found)
-    for body in (stmt.then_body, stmt.else_body):
-        for each in flatten(body):
-            if isinstance(each, AssignStmt):
-                origin = _origin(each.value, inner, program)
-                if origin is not None:
-                    inner[each.var] = origin
-            elif isinstance(each, IfStmt):
-                _branches(each, inner, program)
-                inner.update((v, found[v]) for v in each.return_vars if v in found)
-    yields = [last_yield(stmt.then_body), last_yield(stmt.else_body)]
-    for i, result in enumerate(stmt.return_vars):
-        origins = [_origin(y.values[i], inner, program) for y in yields if y is not None and i < len(y.values)]
-        if len(origins) == 2 and origins[0] is not None and origins[0] is origins[1]:
-            found[result] = origins[0]
-
-
-def _origin(value: Expr, found: dict[Var, Var], program: Program) -> Var | None:
-    if isinstance(value, Var):
-        return found.get(value)
-    if isinstance(value, TupleGetItemExpr) and isinstance(value.tuple, Call | Submit):
-        return _from_callee(value.tuple, value.index, found, program)
-    if not isinstance(value, Call | Submit):
-        return None
-    if isinstance(value, Submit) or isinstance(value.op, GlobalVar):
-        return None if isinstance(value.type, TupleType) else _from_callee(value, 0, found, program)
-    index = written_operand(value)
-    if index is None or not isinstance(value.type, TensorType):
-        return None
-    return _origin(value.args[index], found, program)
-
-
-def written_operand(call: Call) -> int | None:
-    """The operand whose storage the call's result is, because the operator writes into it."""
-    op = op_of(call)
-    if op is None:
-        return None
-    if op.memory is not None and op.memory.reuses is not None:
-        return op.memory.reuses if op.memory.reuses < len(call.args) else None
-    written = [i for i in range(len(call.args)) if op.effect(i) is not ArgEffect.Read]
-    return written[0] if len(written) == 1 else None
-
-
-def _from_callee(
-    call: Call | Submit, index: int, found: dict[Var, Var], program: Program
-) -> Var | None:
-    callee = program.get_function(call.op.name)
-    position = returned_params(callee).get(index) if callee is not None else None
-    if position is None or position >= len(call.args):
-        return None
-    return _origin(call.args[position], found, program)
-

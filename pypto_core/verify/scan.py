@@ -148,21 +148,20 @@ class _Reader:
         stack = [body]
         while stack:
             stmt = stack.pop()
-            cls = type(stmt)
-            if cls is SeqStmts:
-                self.sequences.append(stmt)  # type: ignore[arg-type]
-                stack.extend(stmt.stmts[::-1])  # type: ignore[attr-defined]
+            if isinstance(stmt, SeqStmts):
+                self.sequences.append(stmt)
+                stack.extend(stmt.stmts[::-1])
                 continue
             self.stmts.append(stmt)
-            self.by_class.setdefault(cls, []).append(stmt)
+            self.by_class.setdefault(type(stmt), []).append(stmt)
             found: list[Var] = []
-            if cls is AssignStmt:
-                self.expr(stmt.value, stmt, found)  # type: ignore[attr-defined]
-                self.define(stmt.var, stmt, found)  # type: ignore[attr-defined]
-            elif cls is EvalStmt:
-                self.expr(stmt.expr, stmt, found)  # type: ignore[attr-defined]
-            elif cls is YieldStmt or cls is ReturnStmt:
-                for value in stmt.values:  # type: ignore[attr-defined]
+            if isinstance(stmt, AssignStmt):
+                self.expr(stmt.value, stmt, found)
+                self.define(stmt.var, stmt, found)
+            elif isinstance(stmt, EvalStmt):
+                self.expr(stmt.expr, stmt, found)
+            elif isinstance(stmt, YieldStmt | ReturnStmt):
+                for value in stmt.values:
                     self.expr(value, stmt, found)
             else:
                 self.header(stmt, found)
@@ -220,8 +219,8 @@ class _Reader:
     def expr(self, root: Expr, stmt: Stmt, found: list[Var]) -> None:
         stack: list[Any] = [root]
         while stack:
-            node = stack.pop()
-            cls = type(node)
+            node: Any = stack.pop()
+            cls: Any = type(node)
             if cls is Var or cls is IterArg:
                 found.append(node)
                 self.solid.add(node)
@@ -261,7 +260,8 @@ class _Reader:
 def _below(node: Any) -> list[Any]:
     """What an uncommon expression holds, last part first."""
     out: list[Any] = []
-    for field in child_fields(type(node)):
+    cls: Any = type(node)
+    for field in child_fields(cls):
         value = field.get(node)
         if field.kind == NODES:
             out.extend(value)

@@ -49,6 +49,7 @@ class _Checker:
         self.visible: set[Var] = set(self.scan.given)
         self.defined: dict[Var, Span] = dict.fromkeys(self.scan.given, function.span)
         self.found: list[Diagnostic] = []
+        self.said: set[tuple[Var, Stmt]] = set()
 
     def run(self) -> list[Diagnostic]:
         self.region(self.function.body, [])
@@ -62,16 +63,15 @@ class _Checker:
             for var in reads.get(stmt, ()):
                 if var not in visible:
                     self.hidden(var, stmt)
-            cls = type(stmt)
-            if cls is AssignStmt:
-                var = stmt.var  # type: ignore[attr-defined]
+            if isinstance(stmt, AssignStmt):
+                var = stmt.var
                 if var in defined:
                     self.redefined(var, stmt, _TWICE)
                 else:
                     defined[var] = stmt.span
                 visible.add(var)
                 added.append(var)
-            elif cls is YieldStmt:
+            elif isinstance(stmt, YieldStmt):
                 if i + 1 < len(stmts):
                     self.late_yield(stmt)
             elif isinstance(stmt, ForStmt | WhileStmt):
@@ -171,12 +171,16 @@ class _Checker:
             remedy = "make a fresh variable for it"
         first = self.defined[var]
         notes = (Note(message="first defined here", span=first),) if first.is_valid else ()
-        self.found.append(_RULE.error(number, message, stmt.span, remedy=remedy, notes=notes, facts=self.facts()))
+        self.found.append(
+            _RULE.error(number, message, stmt.span, remedy=remedy, notes=notes, facts=self.facts())
+        )
 
     def hidden(self, var: Var, stmt: Stmt) -> None:
         definition = self.scan.defs.get(var)
-        if definition is None:
-            return  # defined nowhere: UseAfterDef's to say
+        # A variable that is defined nowhere is UseAfterDef's affair.
+        if definition is None or (var, stmt) in self.said:
+            return
+        self.said.add((var, stmt))
         known = var in self.defined
         self.found.append(
             _RULE.error(
@@ -188,7 +192,9 @@ class _Checker:
                 if known
                 else "move the definition before the use",
                 facts=self.facts(),
-                notes=(Note(message="defined here", span=definition.span),) if definition.span.is_valid else (),
+                notes=(Note(message="defined here", span=definition.span),)
+                if definition.span.is_valid
+                else (),
             )
         )
 

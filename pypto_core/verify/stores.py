@@ -20,7 +20,7 @@ from pypto_core.ir import (
     round_up,
     static_dim,
 )
-from pypto_core.verify.mismatch import extent_text
+from pypto_core.ops import extent_text
 from pypto_core.verify.rules import place, rule
 from pypto_core.verify.scan import scan
 

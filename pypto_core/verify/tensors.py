@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from pypto_core.diagnostics import Diagnostic, Span
 from pypto_core.ir import Expr, Program, TensorLayout, TensorType, const_index, mul, prove_eq, prove_le
-from pypto_core.verify.mismatch import extent_text
+from pypto_core.ops import dims_text, extent_text, type_text
 from pypto_core.verify.rules import place, rule
 from pypto_core.verify.scan import scan
 
@@ -34,7 +34,7 @@ def _check(kind: TensorType, name: str, span: Span, strict: bool) -> Iterator[Di
     view = kind.tensor_view
     if view is None:
         return
-    facts = {"type": repr(kind), "layout": view.layout.name}
+    facts = {"type": type_text(kind), "layout": view.layout.name}
     if view.layout is TensorLayout.NZ or (view.layout is TensorLayout.DN and len(kind.shape) < 2):
         yield _RULE.error(
             _LAYOUT,
@@ -61,7 +61,7 @@ def _check(kind: TensorType, name: str, span: Span, strict: bool) -> Iterator[Di
             f"the strides of tensor '{name}' are not canonical: {fault}",
             span,
             remedy="strides count elements, 1 along the innermost axis and growing outwards",
-            facts={**facts, "stride": ", ".join(extent_text(s) for s in view.stride)},
+            facts={**facts, "stride": dims_text(view.stride)},
         )
 
 

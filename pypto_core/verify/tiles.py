@@ -6,27 +6,21 @@ from collections.abc import Iterator
 
 from pypto_core.diagnostics import Diagnostic, Span
 from pypto_core.ir import (
-    AssignStmt,
     Call,
+    CompactMode,
     Expr,
     ForStmt,
-    Function,
-    FunctionType,
     IfStmt,
-    InCoreScopeStmt,
     MakeTuple,
     PadValue,
     Program,
-    CompactMode,
-    Stmt,
     TileType,
-    Var,
     WhileStmt,
     implicit_layout,
     last_yield,
     shapes_equal,
 )
-from pypto_core.ops import op_of
+from pypto_core.ops import op_of, type_text
 from pypto_core.verify.incore import first_unlowered, incore_calls, incore_stmts
 from pypto_core.verify.rules import Rule, place, rule, shown
 from pypto_core.verify.scan import scan
@@ -176,7 +170,7 @@ def verify_tile_type_coherence(program: Program, backend: object = None) -> Iter
                     f"the tile type of '{seen.name}' stores a view that equals the implicit one",
                     place(seen.span, function.span),
                     remedy="build the type with TileType(…), which drops such a view",
-                    facts={"function": function.name, "type": repr(kind)},
+                    facts={"function": function.name, "type": type_text(kind)},
                 )
 
 

@@ -23,6 +23,7 @@ from pypto_core.ir import (
     last_yield,
     types_equal,
 )
+from pypto_core.ops import type_text
 from pypto_core.verify.mismatch import COUNT, mismatches
 from pypto_core.verify.rules import place, rule, shown
 from pypto_core.verify.scan import scan
@@ -57,7 +58,7 @@ def _check(stmt: ForStmt | WhileStmt | IfStmt) -> Iterator[Diagnostic]:
             if not isinstance(bound.type, ScalarType):
                 yield _RULE.error(
                     _BOUND_SCALAR,
-                    f"the {what} of a loop must be a scalar, not {bound.type!r}",
+                    f"the {what} of a loop must be a scalar, not {type_text(bound.type)}",
                     place(bound.span, stmt.span),
                     remedy="use an integer, or read one from the tensor with pl.read",
                 )
@@ -75,7 +76,7 @@ def _condition(condition: Expr, stmt: Stmt) -> Iterator[Diagnostic]:
     if not isinstance(kind, ScalarType):
         yield _RULE.error(
             _CONDITION_SCALAR,
-            f"a condition must be a scalar, not {kind!r}",
+            f"a condition must be a scalar, not {type_text(kind)}",
             place(condition.span, stmt.span),
             remedy="compare scalars: read an element with pl.read first",
         )
@@ -96,7 +97,9 @@ def _carries(stmt: ForStmt | WhileStmt) -> Iterator[Diagnostic]:
         )
     last = last_yield(stmt.body)
     if last is not None and args:
-        yield from _all_agree(args, [v.type for v in last.values], "is yielded as", place(last.span, stmt.span))
+        yield from _all_agree(
+            args, [v.type for v in last.values], "is yielded as", place(last.span, stmt.span)
+        )
     yield from _all_agree(args, [v.type for v in results], "ends as", stmt.span)
 
 
@@ -138,10 +141,10 @@ def _agree(
         facts = {f"{difference.what}, {said_left}": difference.left}
         facts[f"{difference.what}, {said_right}"] = difference.right
         ending = f"may differ, {difference.note}" if difference.note else "differs"
-        message = f"{what} {said_left} {left!r} and {said_right} {right!r}: {difference.what} {ending}"
+        message = f"{what} {said_left} {type_text(left)} and {said_right} {type_text(right)}"
         yield _RULE.error(
             difference.number,
-            message,
+            f"{message}: {difference.what} {ending}",
             span,
             remedy=_REMEDY.get(difference.number, "convert the value, or declare the type that it has"),
             facts=facts,
@@ -159,7 +162,11 @@ def verify_assign_type_symmetry(program: Program, backend: object = None) -> Ite
                     f"variable {shown(stmt.var)} has another type than the value assigned to it",
                     stmt.span,
                     remedy="give the variable the type that the operator deduces",
-                    facts={"variable": repr(want), "value": repr(have), "differs in": _differences(have, want)},
+                    facts={
+                        "variable": type_text(want),
+                        "value": type_text(have),
+                        "differs in": _differences(have, want),
+                    },
                 )
 
 

@@ -44,6 +44,7 @@ class _Checker:
         self.scan = scan(function)
         self.known: set[Var] = set(self.scan.given)
         self.found: list[Diagnostic] = []
+        self.said: set[tuple[Var, Stmt]] = set()
 
     def run(self) -> list[Diagnostic]:
         self.region(self.function.body, [])
@@ -56,9 +57,8 @@ class _Checker:
             for var in reads.get(stmt, ()):
                 if var not in known:
                     self.unknown(var, stmt)
-            cls = type(stmt)
-            if cls is AssignStmt:
-                var = stmt.var  # type: ignore[attr-defined]
+            if isinstance(stmt, AssignStmt):
+                var = stmt.var
                 if var not in known:
                     known.add(var)
                     added.append(var)
@@ -106,8 +106,13 @@ class _Checker:
         definition = self.scan.defs.get(var)
         if definition is None and (var in self.scan.symbols or isinstance(var.type, PtrType)):
             return
+        if (var, stmt) in self.said:
+            return
+        self.said.add((var, stmt))
         if definition is None:
-            message = f"variable {shown(var)} is used but nothing in function '{self.function.name}' defines it"
+            message = (
+                f"variable {shown(var)} is used but nothing in function '{self.function.name}' defines it"
+            )
             remedy = "define it first or pass it to the function as a parameter"
         else:
             message = f"variable {shown(var)} is used where its definition has not been reached"

@@ -10,9 +10,23 @@ from typing import Any
 
 import pytest
 
-from pypto_core.contract import Pass, PassContract, Planner, Property, Target
+from pypto_core.contract import (
+    CodePage,
+    Command,
+    Engine,
+    OpEmitter,
+    OpExecutor,
+    Pass,
+    PassContract,
+    Planner,
+    Property,
+    ReportSection,
+    Target,
+)
 from pypto_core.diagnostics import UserError
 from pypto_core.host import Host, Status, hookimpl, load_host
+from pypto_core.ir import UnknownType
+from pypto_core.ops import OpDef
 
 Make = Callable[..., Any]
 
@@ -308,6 +322,36 @@ def test_plugins_need_no_installation(plugin_module: Make) -> None:
     assert host.passes.origin("Inside").plugin == "inside"
     broken = plugin_module("inside", pypto_passes=boom)
     assert load_host(env={}, entry_points=(), extra_plugins=[broken]).health[0].status is Status.BROKEN
+
+
+def test_every_kind_of_thing_is_taken_in(installed: Make) -> None:
+    made: dict[str, list[Any]] = {
+        "pypto_properties": [Property(name="acme.Even")],
+        "pypto_ops": [OpDef(name="acme.twist", params=(), deduce=lambda args, options: UnknownType())],
+        "pypto_passes": [a_pass("P")],
+        "pypto_planners": [Planner("fit", "")],
+        "pypto_targets": [Target("text", "", lambda caps: (), "a:b")],
+        "pypto_emitters": [OpEmitter("text", "tile.sub", "a:b"), OpEmitter("text", "tile.add", "a:b")],
+        "pypto_executors": [OpExecutor("acme.twist", "a:b")],
+        "pypto_engines": [Engine("slow", "", "a:b")],
+        "pypto_commands": [Command("twist", "a:b", "twist it")],
+        "pypto_report_sections": [ReportSection("size", "Sizes", "a:b")],
+        "pypto_codes": [CodePage("ACME1", "title", "text")],
+    }
+    host = load(installed("acme", **made))
+    [record] = host.health
+    assert record.status is Status.OK, record.reason
+    assert dict(record.provides) == {
+        "codes": 1, "commands": 1, "emitters": 2, "engines": 1, "executors": 1, "operators": 1, "passes": 1,
+        "planners": 1, "properties": 1, "report_sections": 1, "targets": 1,
+    }  # fmt: skip
+    assert "acme.twist" in host.ops and "acme.twist" not in load().ops
+    assert host.operators.origin("acme.twist").plugin == "acme"
+    assert list(host.emitters_of("text")) == ["tile.add", "tile.sub"]
+    assert host.emitters_of("other") == {}
+    assert host.commands["twist"].help == "twist it"
+    assert host.plugin("acme") is record and host.plugin("pypto-plugin-acme") is record
+    assert host.plugin("nobody") is None
 
 
 def test_an_unknown_name_says_what_there_is_and_what_failed(installed: Make) -> None:

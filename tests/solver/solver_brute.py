@@ -168,6 +168,7 @@ class World:
     def contracted(self, seq: Sequence) -> list[Fact]:
         """Orders between present names that run through absent ones, by transitive closure over those."""
         present = set(seq) | {self.contract[r].name for r in seq}
+        owner = {r: c.name for r, c in self.contract.items()}
         edges = {(f.earlier, f.later): f.strict for f in reversed(self.facts)}
         for f in self.facts:
             edges[f.earlier, f.later] |= f.strict
@@ -188,7 +189,9 @@ class World:
         found: dict[tuple[str, str], bool] = {}
         for (a, b, strict), real in paths.items():
             for c, d in edges:
-                if real and c == b and a in present and d in present and a != d and (a, d) not in edges:
+                if not real or c != b or a not in present or d not in present or (a, d) in edges:
+                    continue
+                if owner.get(a, a) != owner.get(d, d):
                     found[a, d] = found.get((a, d), False) or strict
         return [Fact(a, d, strict) for (a, d), strict in sorted(found.items())]
 

@@ -8,6 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
+
 from pypto_core.diagnostics import UserError
 from pypto_core.ir import DataType, int_range
 
@@ -47,7 +48,7 @@ def numpy_dtype(dtype: DataType) -> np.dtype[Any]:
     if found is None:
         raise UserError(
             f"the simulator has no number format for {dtype}",
-            code="PT300",
+            code="PT600",
             facts={"formats": ", ".join(d.text for d in _NUMPY)},
         )
     return np.dtype(found)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import attrs
+
 from pypto_core.contract import ArrayValue, BlockPosition
 from pypto_core.diagnostics import UNKNOWN_SPAN, Span, UserError
 from pypto_core.ir import (
@@ -18,7 +19,6 @@ from pypto_core.ir import (
     Var,
     base_name,
 )
-
 from pypto_plugin_simulator.formats import scalar_of
 
 
@@ -39,32 +39,37 @@ class Frame:
         except KeyError:
             raise UserError(
                 f"'{base_name(var.name_hint)}' has no value here",
-                code="PT302",
+                code="PT602",
                 facts={"function": self.function.name},
                 remedy="assign it on every path that leads here",
             ) from None
 
 
-def bind_parameters(frame: Frame, arguments: Sequence[Any], span: Span = UNKNOWN_SPAN) -> list[tuple[Expr, int, str]]:
+def bind_parameters(
+    frame: Frame, arguments: Sequence[Any], span: Span = UNKNOWN_SPAN, params: Sequence[Var] | None = None
+) -> list[tuple[Expr, int, str]]:
     """Give the parameters of ``frame``'s function their values, and the symbolic extents theirs.
+
+    ``params``: the parameters that ``arguments`` belong to, all of them when None.
 
     Returns the composite extents (``M * 2``) with the extent found and the parameter's name, to be compared once they
     can be evaluated. Raises UserError for arguments that don't fit the parameters' types.
     """
     function = frame.function
-    if len(arguments) != len(function.params):
+    params = function.params if params is None else params
+    if len(arguments) != len(params):
         raise UserError(
-            f"function '{function.name}' takes {len(function.params)} arguments, not {len(arguments)}",
-            code="PT303",
+            f"function '{function.name}' takes {len(params)} arguments, not {len(arguments)}",
+            code="PT603",
             span=span,
             facts={"parameters": ", ".join(base_name(p.name_hint) for p in function.params)},
         )
     composite: list[tuple[Expr, int, str]] = []
-    for param, value in zip(function.params, arguments, strict=True):
+    for param, value in zip(params, arguments, strict=True):
         if isinstance(param.type, ScalarType):
             value = scalar_of(value, param.type.dtype)
         frame.env[param] = value
-    for param, value in zip(function.params, arguments, strict=True):
+    for param, value in zip(params, arguments, strict=True):
         kind = param.type
         if isinstance(kind, TensorType | TileType) and isinstance(value, ArrayValue):
             name = base_name(param.name_hint)
@@ -78,14 +83,14 @@ def _check_format(name: str, kind: TensorType | TileType, value: ArrayValue, spa
     if value.dtype is not kind.dtype:
         raise UserError(
             f"'{name}' holds {kind.dtype}, its argument {value.dtype}",
-            code="PT303",
+            code="PT603",
             span=span,
             remedy="convert the argument to the parameter's element type",
         )
     if len(value.shape) != len(kind.shape):
         raise UserError(
             f"'{name}' has {len(kind.shape)} dimensions, its argument {len(value.shape)}",
-            code="PT303",
+            code="PT603",
             span=span,
             facts={"parameter": kind, "argument": list(value.shape)},
         )
@@ -113,7 +118,7 @@ def mismatch(name: str, axis: int | None, extent: int, wanted: int, span: Span =
     where = "an extent" if axis is None else f"extent {axis}"
     return UserError(
         f"{where} of '{name}' is {extent}, its parameter's type says {wanted}",
-        code="PT303",
+        code="PT603",
         span=span,
         remedy="pass an array of the declared shape, or declare the extent with pl.dynamic",
     )

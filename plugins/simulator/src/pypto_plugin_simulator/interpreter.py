@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import attrs
-from pypto_core.contract import ArrayValue, BlockPosition
-from pypto_core.diagnostics import UNKNOWN_SPAN, DiagnosticError, Span, UserError
+
+from pypto_core.contract import BlockPosition
+from pypto_core.diagnostics import DiagnosticError, Span, UserError
 from pypto_core.ir import (
     AssignStmt,
     BinaryExpr,
@@ -39,8 +40,8 @@ from pypto_core.ir import (
     RuntimeScopeStmt,
     ScopeStmt,
     SeqStmts,
-    SpmdScopeStmt,
     SplitAivScopeStmt,
+    SpmdScopeStmt,
     Stmt,
     Submit,
     TupleGetItemExpr,
@@ -49,7 +50,6 @@ from pypto_core.ir import (
     WhileStmt,
     YieldStmt,
 )
-
 from pypto_plugin_simulator.formats import scalar_of
 from pypto_plugin_simulator.frame import Frame, bind_parameters, mismatch
 from pypto_plugin_simulator.scalars import BINARY, UNARY, binary, unary
@@ -85,7 +85,8 @@ YIELD, RETURN = "yield", "return"
 @attrs.define(eq=False)
 class Interpreter:
     """One run. ``max_steps`` bounds the statements and trips that are executed; ``block_num`` is how many blocks a
-    kernel is launched on where the program itself does not say."""
+    kernel is launched on where the program itself does not say.
+    """
 
     functions: Mapping[str, Function]
     machine: Machine
@@ -98,14 +99,14 @@ class Interpreter:
         kind = type(expr)
         handler = _EXPRESSIONS.get(kind)
         if handler is None:
-            raise UserError(f"the simulator can't evaluate a {kind.__name__}", code="PT304", span=expr.span)
+            raise UserError(f"the simulator can't evaluate a {kind.__name__}", code="PT604", span=expr.span)
         return handler(self, expr, frame)
 
     def execute(self, stmt: Stmt, frame: Frame) -> Signal | None:
         """Run a statement; None when it ran to its end."""
         handler = _STATEMENTS.get(type(stmt))
         if handler is None:
-            raise UserError(f"the simulator can't run a {type(stmt).__name__}", code="PT304", span=stmt.span)
+            raise UserError(f"the simulator can't run a {type(stmt).__name__}", code="PT604", span=stmt.span)
         self.tick(stmt.span)
         try:
             return handler(self, stmt, frame)
@@ -118,18 +119,23 @@ class Interpreter:
         if self.steps > self.max_steps:
             raise UserError(
                 f"stopped after {self.max_steps} steps",
-                code="PT305",
+                code="PT605",
                 span=span,
                 remedy="check that the loop ends, or allow more with max_steps",
             )
 
     def run_function(
-        self, function: Function, arguments: Sequence[Any], caller: Frame | None, block: BlockPosition, span: Span
+        self,
+        function: Function,
+        arguments: Sequence[Any],
+        caller: Frame | None,
+        block: BlockPosition,
+        span: Span,
     ) -> tuple[Any, ...]:
         """Run ``function`` once, at one place of the launch; returns what it returns."""
         depth = 0 if caller is None else caller.depth + 1
         if depth > MAX_DEPTH:
-            raise UserError(f"function '{function.name}' calls itself without end", code="PT305", span=span)
+            raise UserError(f"function '{function.name}' calls itself without end", code="PT605", span=span)
         launched = function.is_incore or (caller is not None and caller.launched)
         frame = Frame(function, block=block, launched=launched or block.count > 1, depth=depth)
         for dim, extent, name in bind_parameters(frame, arguments, span):
@@ -140,7 +146,12 @@ class Interpreter:
         return signal.values if signal is not None and signal.kind == RETURN else ()
 
     def launch(
-        self, function: Function, arguments: Sequence[Any], caller: Frame | None, count: int | None, span: Span
+        self,
+        function: Function,
+        arguments: Sequence[Any],
+        caller: Frame | None,
+        count: int | None,
+        span: Span,
     ) -> tuple[Any, ...]:
         """Run ``function`` once per block, in order; returns what the last block returned.
 
@@ -155,7 +166,7 @@ class Interpreter:
             block = BlockPosition() if caller is None else caller.block
             return self.run_function(function, arguments, caller, block, span)
         if count < 1:
-            raise UserError(f"'{function.name}' is launched on {count} blocks", code="PT303", span=span)
+            raise UserError(f"'{function.name}' is launched on {count} blocks", code="PT603", span=span)
         result: tuple[Any, ...] = ()
         for index in range(count):
             result = self.run_function(function, arguments, caller, BlockPosition(index, count), span)
@@ -181,7 +192,9 @@ def _eval_call(run: Interpreter, call: Call, frame: Frame) -> Any:
     callee = run.functions.get(call.op.name)
     if callee is None:
         return run.machine.call(run, frame, call, operands)
-    results = run.launch(callee, operands, frame, _core_num(run, call.attrs.get("core_num"), frame), call.span)
+    results = run.launch(
+        callee, operands, frame, _core_num(run, call.attrs.get("core_num"), frame), call.span
+    )
     return _packed(results)
 
 
@@ -200,7 +213,7 @@ def _eval_submit(run: Interpreter, submit: Submit, frame: Frame) -> Any:
     arguments = tuple(run.evaluate(arg, frame) for arg in submit.args)
     callee = run.functions.get(submit.op.name)
     if callee is None:
-        raise UserError(f"there is no function '{submit.op.name}' to submit", code="PT303", span=submit.span)
+        raise UserError(f"there is no function '{submit.op.name}' to submit", code="PT603", span=submit.span)
     if submit.predicate is None or run.evaluate(submit.predicate, frame):
         results = run.launch(callee, arguments, frame, _core_num(run, submit.core_num, frame), submit.span)
     else:
@@ -274,7 +287,7 @@ def _run_return(run: Interpreter, stmt: ReturnStmt, frame: Frame) -> Signal | No
 def _bind(variables: Sequence[Var], values: Sequence[Any], frame: Frame, span: Span) -> None:
     if len(variables) != len(values):
         raise UserError(
-            f"{len(values)} values are yielded where {len(variables)} are wanted", code="PT302", span=span
+            f"{len(values)} values are yielded where {len(variables)} are wanted", code="PT602", span=span
         )
     frame.env.update(zip(variables, values, strict=True))
 
@@ -293,14 +306,16 @@ def _carried(loop: ForStmt | WhileStmt, signal: Signal | None, frame: Frame) -> 
     if signal is not None and signal.kind == YIELD:
         return signal.values
     if signal is None and loop.iter_args:
-        raise UserError("the loop carries values, but its body ends without a yield", code="PT302", span=loop.span)
+        raise UserError(
+            "the loop carries values, but its body ends without a yield", code="PT602", span=loop.span
+        )
     return tuple(frame.env[arg] for arg in loop.iter_args)
 
 
 def _run_for(run: Interpreter, loop: ForStmt, frame: Frame) -> Signal | None:
     counter, stop, step = (run.evaluate(e, frame) for e in (loop.start, loop.stop, loop.step))
     if step == 0:
-        raise UserError("the loop's step is zero: it would never end", code="PT305", span=loop.span)
+        raise UserError("the loop's step is zero: it would never end", code="PT605", span=loop.span)
     carried = tuple(run.evaluate(arg.init_value, frame) for arg in loop.iter_args)
     while counter < stop if step > 0 else counter > stop:
         run.tick(loop.span)
@@ -374,7 +389,7 @@ def _run_split(run: Interpreter, stmt: SplitAivScopeStmt, frame: Frame) -> Signa
 
 def _run_inline(run: Interpreter, stmt: InlineStmt, frame: Frame) -> Signal | None:
     raise UserError(
-        f"the simulator does not run {stmt.language} text of the host", code="PT304", span=stmt.span,
+        f"the simulator does not run {stmt.language} text of the host", code="PT604", span=stmt.span,
         remedy="run the functions that it calls one by one",
     )  # fmt: skip
 
@@ -399,4 +414,3 @@ _STATEMENTS: dict[type, Executor] = {
     SplitAivScopeStmt: _run_split,
     InlineStmt: _run_inline,
 }
-

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import attrs
 import ml_dtypes
 import numpy as np
-from pypto_core.ir import CastMode, DataType, int_range
 
+from pypto_core.ir import CastMode, DataType, int_range
 from pypto_plugin_simulator.formats import Array, numpy_dtype
 
 
@@ -53,7 +53,7 @@ class _Format:
 @cache
 def _format(dtype: DataType) -> _Format:
     kind = numpy_dtype(dtype)
-    info = ml_dtypes.finfo(kind)
+    info = cast(Any, ml_dtypes.finfo(kind))
     infinite = bool(np.isinf(np.float64(np.inf).astype(kind).astype(np.float64)))
     return _Format(
         precision=int(info.nmant) + 1,
@@ -64,6 +64,7 @@ def _format(dtype: DataType) -> _Format:
     )
 
 
+@np.errstate(all="ignore")
 def convert(data: Array, source: DataType, target: DataType, mode: CastMode = CastMode.rint) -> Array:
     """``data`` of element type ``source`` as ``target``.
 
@@ -82,6 +83,7 @@ def convert(data: Array, source: DataType, target: DataType, mode: CastMode = Ca
     return to_float_format(data.astype(np.float64), target, mode)
 
 
+@np.errstate(all="ignore")
 def to_float_format(data: Array, target: DataType, mode: CastMode = CastMode.rint) -> Array:
     """A float array rounded to the format of ``target``."""
     kind = numpy_dtype(target)
@@ -96,7 +98,7 @@ def to_float_format(data: Array, target: DataType, mode: CastMode = CastMode.rin
     quantum = np.maximum(exponent - 1, form.min_exponent) - (form.precision - 1)
     quantum = np.where(np.isfinite(x), quantum, 0)
     rounded = np.ldexp(ROUNDERS[mode](np.ldexp(x, -quantum)), quantum)
-    return _within(rounded, x, form, mode).astype(kind)
+    return _within(np.copysign(rounded, x), x, form, mode).astype(kind)
 
 
 def _within(rounded: Array, x: Array, form: _Format, mode: CastMode) -> Array:

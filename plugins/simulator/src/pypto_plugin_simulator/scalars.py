@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
 from pypto_core.diagnostics import UserError
 from pypto_core.ir import (
     Abs,
@@ -43,15 +44,16 @@ from pypto_core.ir import (
     UnaryExpr,
     Xor,
 )
-
 from pypto_plugin_simulator.formats import scalar_of
 
 Number = Any
 """int for integer types, float for floats, bool for BOOL."""
 
+_ops: Any = operator  # its functions are typed for everything, which says nothing about numbers
+
 
 def _division_by_zero(what: str) -> UserError:
-    return UserError(f"{what} by zero", code="PT301", remedy="guard the operation with an if")
+    return UserError(f"{what} by zero", code="PT601", remedy="guard the operation with an if")
 
 
 def _floordiv(a: Number, b: Number, dtype: DataType) -> Number:
@@ -84,22 +86,24 @@ def _power(a: Number, b: Number, dtype: DataType) -> Number:
     if dtype.is_float:
         return float(np.power(np.float64(a), np.float64(b)))
     if b < 0:
-        raise UserError(f"an integer to the power of {b} is no integer", code="PT301")
+        raise UserError(f"an integer to the power of {b} is no integer", code="PT601")
     return pow(a, b, 1 << 64) if b > 64 else a**b
 
 
-def _shift(function: Callable[[int, int], int]) -> Callable[[Number, Number, DataType], Number]:
+def _shift(function: Any) -> Callable[[Number, Number, DataType], Number]:
     def shift(a: Number, b: Number, dtype: DataType) -> Number:
         if not 0 <= b < dtype.bits:
             raise UserError(
-                f"a shift by {b} is outside of {dtype}", code="PT301", facts={"allowed": f"0 to {dtype.bits - 1}"}
+                f"a shift by {b} is outside of {dtype}",
+                code="PT601",
+                facts={"allowed": f"0 to {dtype.bits - 1}"},
             )
         return function(a, b)
 
     return shift
 
 
-def _plain(function: Callable[[Number, Number], Number]) -> Callable[[Number, Number, DataType], Number]:
+def _plain(function: Any) -> Callable[[Number, Number, DataType], Number]:
     def apply(a: Number, b: Number, dtype: DataType) -> Number:
         return function(a, b)
 
@@ -107,36 +111,36 @@ def _plain(function: Callable[[Number, Number], Number]) -> Callable[[Number, Nu
 
 
 BINARY: dict[type[BinaryExpr], Callable[[Number, Number, DataType], Number]] = {
-    Add: _plain(operator.add),
-    Sub: _plain(operator.sub),
-    Mul: _plain(operator.mul),
+    Add: _plain(_ops.add),
+    Sub: _plain(_ops.sub),
+    Mul: _plain(_ops.mul),
     FloorDiv: _floordiv,
     FloorMod: _floormod,
     FloatDiv: _floatdiv,
     Min: _plain(min),
     Max: _plain(max),
     Pow: _power,
-    Eq: _plain(operator.eq),
-    Ne: _plain(operator.ne),
-    Lt: _plain(operator.lt),
-    Le: _plain(operator.le),
-    Gt: _plain(operator.gt),
-    Ge: _plain(operator.ge),
-    And: _plain(lambda a, b: bool(a) and bool(b)),
-    Or: _plain(lambda a, b: bool(a) or bool(b)),
-    Xor: _plain(lambda a, b: bool(a) != bool(b)),
-    BitAnd: _plain(operator.and_),
-    BitOr: _plain(operator.or_),
-    BitXor: _plain(operator.xor),
-    BitShiftLeft: _shift(operator.lshift),
-    BitShiftRight: _shift(operator.rshift),
+    Eq: _plain(_ops.eq),
+    Ne: _plain(_ops.ne),
+    Lt: _plain(_ops.lt),
+    Le: _plain(_ops.le),
+    Gt: _plain(_ops.gt),
+    Ge: _plain(_ops.ge),
+    And: lambda a, b, _: bool(a) and bool(b),
+    Or: lambda a, b, _: bool(a) or bool(b),
+    Xor: lambda a, b, _: bool(a) != bool(b),
+    BitAnd: _plain(_ops.and_),
+    BitOr: _plain(_ops.or_),
+    BitXor: _plain(_ops.xor),
+    BitShiftLeft: _shift(_ops.lshift),
+    BitShiftRight: _shift(_ops.rshift),
 }
 """Operator → (left, right, result's element type) → exact result, not yet brought into the type."""
 
 UNARY: dict[type[UnaryExpr], Callable[[Number], Number]] = {
-    Neg: operator.neg,
+    Neg: _ops.neg,
     Abs: abs,
-    Not: operator.not_,
+    Not: _ops.not_,
     BitNot: lambda a: ~a,
     Cast: lambda a: a,
 }

@@ -11,11 +11,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
 from pypto_core.contract import ArrayValue, ExecContext
 from pypto_core.diagnostics import UserError
-from pypto_core.ir import CastMode, CmpType, DataType
-
-from pypto_plugin_simulator.formats import Array, compute_dtype, numpy_dtype, scalar_of
+from pypto_core.ir import CastMode, DataType
+from pypto_plugin_simulator.formats import Array, compute_dtype, scalar_of
 from pypto_plugin_simulator.meanings.parts import (
     broadcast_shape,
     for_compute,
@@ -29,9 +29,7 @@ Meaning = Callable[..., ArrayValue]
 Operand = ArrayValue | int | float | bool
 
 
-def operand_part(
-    operand: Operand, shape: tuple[int, ...], valid: tuple[int, ...], dtype: DataType
-) -> Array:
+def operand_part(operand: Operand, shape: tuple[int, ...], valid: tuple[int, ...], dtype: DataType) -> Array:
     """An operand's part in the computing type of ``dtype``; a scalar is brought to ``dtype`` itself first."""
     if isinstance(operand, ArrayValue):
         return for_compute(part_of(operand, shape, valid), operand.dtype, dtype)
@@ -78,20 +76,20 @@ def divide(a: Array, b: Array) -> Array:
     if a.dtype.kind == "f":
         return a / b
     if not np.all(b):
-        raise UserError("an integer is divided by zero", code="PT301")
+        raise UserError("an integer is divided by zero", code="PT601")
     quotient = a // b
     return quotient + ((quotient * b != a) & ((a < 0) != (b < 0))).astype(a.dtype)
 
 
 def _remainder(a: Array, b: Array) -> Array:
     if a.dtype.kind != "f" and not np.all(b):
-        raise UserError("the remainder of a division by zero is asked for", code="PT301")
+        raise UserError("the remainder of a division by zero is asked for", code="PT601")
     return np.remainder(a, b)
 
 
 def _fmod(a: Array, b: Array) -> Array:
     if a.dtype.kind != "f" and not np.all(b):
-        raise UserError("the remainder of a division by zero is asked for", code="PT301")
+        raise UserError("the remainder of a division by zero is asked for", code="PT601")
     return np.fmod(a, b)
 
 
@@ -108,6 +106,23 @@ def _shift_right(a: Array, b: Array) -> Array:
 
 def _leaky(x: Array, slope: Array) -> Array:
     return np.where(x > 0, x, x * slope)
+
+
+def _inverse_root(x: Array) -> Array:
+    return 1.0 / np.sqrt(x)
+
+
+def _reciprocal(x: Array) -> Array:
+    return divide(np.ones_like(x), x)
+
+
+def _positive(x: Array) -> Array:
+    return np.maximum(x, np.zeros_like(x))
+
+
+def stretch(target: Array, source: Array) -> Array:
+    """``source`` in every element of ``target``."""
+    return np.broadcast_to(source, target.shape)
 
 
 def exp_of_difference(a: Array, b: Array) -> Array:
@@ -134,15 +149,12 @@ log = elementwise(_wide(np.log), 1)
 sin = elementwise(_wide(np.sin), 1)
 cos = elementwise(_wide(np.cos), 1)
 sqrt = elementwise(np.sqrt, 1)
-rsqrt = elementwise(_wide(lambda x: 1.0 / np.sqrt(x)), 1)
-recip = elementwise(lambda x: divide(np.ones_like(x), x), 1)
+rsqrt = elementwise(_wide(_inverse_root), 1)
+recip = elementwise(_reciprocal, 1)
 neg = elementwise(np.negative, 1)
 abs_ = elementwise(np.abs, 1)
-relu = elementwise(lambda x: np.maximum(x, np.zeros_like(x)), 1)
+relu = elementwise(_positive, 1)
 lrelu = elementwise(_leaky, 2)
-addc = elementwise(lambda a, b, c: a + b + c, 3)
-subc = elementwise(lambda a, b, c: a - b + c, 3)
-prelu = elementwise(_leaky, 2)
 
 
 def cast(ctx: ExecContext, value: ArrayValue, *, mode: Any = CastMode.rint, **_: Any) -> ArrayValue:
@@ -152,50 +164,11 @@ def cast(ctx: ExecContext, value: ArrayValue, *, mode: Any = CastMode.rint, **_:
     return ctx.value(convert(value.defined, value.dtype, dtype, mode), value.shape, dtype)
 
 
-_COMPARE: dict[CmpType, Callable[[Array, Array], Array]] = {
-    CmpType.eq: np.equal,
-    CmpType.ne: np.not_equal,
-    CmpType.lt: np.less,
-    CmpType.le: np.less_equal,
-    CmpType.gt: np.greater,
-    CmpType.ge: np.greater_equal,
-}
-
-
-def cmp(ctx: ExecContext, lhs: ArrayValue, rhs: Operand, *, cmp_type: Any = CmpType.eq, **_: Any) -> ArrayValue:
-    """1 or true where the comparison holds, else 0."""
-    which = cmp_type if isinstance(cmp_type, CmpType) else CmpType(cmp_type)
-    work = lhs.dtype
-    if isinstance(rhs, ArrayValue) and rhs.dtype.bits > work.bits:
-        work = rhs.dtype
-    dtype = result_dtype(ctx)
-    return apply(
-        ctx, lambda a, b: _COMPARE[which](a, b).astype(numpy_dtype(dtype)), lhs, rhs, dtype=dtype, work=work
-    )
-
-
-cmps = cmp
-
-
 def expands(ctx: ExecContext, target: ArrayValue, scalar: Any, **_: Any) -> ArrayValue:
     """``scalar`` in every valid element of ``target``."""
-    return apply(ctx, lambda t, s: np.broadcast_to(s, t.shape), target, scalar)
+    return apply(ctx, stretch, target, scalar)
 
 
-def sel(
-    ctx: ExecContext, mask: ArrayValue, lhs: ArrayValue, rhs: ArrayValue, *_: Any, **__: Any
-) -> ArrayValue:
-    """``lhs`` where the mask is not zero, ``rhs`` elsewhere."""
-    return _select(ctx, mask, lhs, rhs)
-
-
-def sels(ctx: ExecContext, mask: ArrayValue, src: ArrayValue, *rest: Any, **_: Any) -> ArrayValue:
-    """``src`` where the mask is not zero, the scalar elsewhere; a scratch tile may stand before the scalar."""
-    return _select(ctx, mask, src, rest[-1])
-
-
-def _select(ctx: ExecContext, mask: ArrayValue, lhs: ArrayValue, other: Operand) -> ArrayValue:
-    dtype = result_dtype(ctx)
-    chosen = part_of(mask, lhs.shape, lhs.valid).astype(np.bool_)
-    ours, theirs = (operand_part(op, lhs.shape, lhs.valid, dtype) for op in (lhs, other))
-    return ctx.value(ctx.convert(np.where(chosen, ours, theirs), dtype), lhs.shape, dtype)
+def expand_clone(ctx: ExecContext, source: ArrayValue, target: ArrayValue, **_: Any) -> ArrayValue:
+    """``source`` stretched to the extents of ``target``."""
+    return apply(ctx, stretch, target, source)

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+
 from pypto_core.contract import ArrayValue, ExecContext
 from pypto_core.ir import DataType
-
 from pypto_plugin_simulator.formats import Array
 from pypto_plugin_simulator.meanings.parts import result_dtype, whole
 from pypto_plugin_simulator.rounding import convert

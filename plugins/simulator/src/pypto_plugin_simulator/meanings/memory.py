@@ -7,9 +7,9 @@ from typing import Any
 
 import attrs
 import numpy as np
+
 from pypto_core.contract import ArrayValue, ExecContext
 from pypto_core.ir import AtomicType, DataType, PadValue, int_range
-
 from pypto_plugin_simulator.formats import Array, numpy_dtype, scalar_of
 from pypto_plugin_simulator.meanings.parts import leading, result_dtype, whole
 from pypto_plugin_simulator.meanings.windows import (
@@ -77,7 +77,12 @@ def _partition(ctx: ExecContext, tile: ArrayValue, rank: int, shapes: Extents | 
 
 
 def _write_tensor(
-    ctx: ExecContext, out: ArrayValue, part: Array, source: DataType, offset: Extents, atomic: AtomicType | None
+    ctx: ExecContext,
+    out: ArrayValue,
+    part: Array,
+    source: DataType,
+    offset: Extents,
+    atomic: AtomicType | None,
 ) -> ArrayValue:
     check_inside(ctx, out, offset, part.shape, "the write", "mend the offset, or narrow what is valid")
     check_storage(ctx, out, offset, part.shape)
@@ -170,8 +175,6 @@ def write(ctx: ExecContext, target: ArrayValue, indices: Extents, value: Any, **
 
 
 def _element(ctx: ExecContext, value: ArrayValue, indices: Extents) -> Extents:
-    if len(indices) == 1 and len(value.shape) > 1:  # a flat index
-        indices = tuple(int(i) for i in np.unravel_index(indices[0] % prod(value.shape), value.shape))
     for axis, (index, extent) in enumerate(zip(indices, value.shape, strict=True)):
         if not 0 <= index < extent:
             raise ctx.error(f"index {index} on axis {axis} is outside of the extent {extent}", value=value)
@@ -220,4 +223,6 @@ def ci(ctx: ExecContext, start: Any, shape: Extents, *, descending: bool = False
     """Consecutive integers from ``start`` on, row by row."""
     dtype = result_dtype(ctx)
     steps = np.arange(prod(shape), dtype=np.int64).reshape(shape)
-    return ctx.value(ctx.convert(int(start) - steps if descending else int(start) + steps, dtype), shape, dtype)
+    return ctx.value(
+        ctx.convert(int(start) - steps if descending else int(start) + steps, dtype), shape, dtype
+    )

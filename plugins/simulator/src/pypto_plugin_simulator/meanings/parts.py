@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+
 from pypto_core.contract import ArrayValue, ExecContext
 from pypto_core.ir import DataType, TensorType, TileType
-
 from pypto_plugin_simulator.formats import Array, compute_dtype, poisoned
 from pypto_plugin_simulator.rounding import convert
 

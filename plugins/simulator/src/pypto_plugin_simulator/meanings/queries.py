@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+
 from pypto_core.contract import ArrayValue, ExecContext
 from pypto_core.ir import ArrayType
-
 from pypto_plugin_simulator.formats import Array, scalar_of
 
 
@@ -34,6 +34,29 @@ def dim(ctx: ExecContext, value: ArrayValue, axis: Any = 0, **_: Any) -> int:
 def nothing(ctx: ExecContext, *_: Any, **__: Any) -> Any:
     """Order among operators: one after the other is the order of a single walk already."""
     return None
+
+
+def handle(ctx: ExecContext, *, base: int = -1, **_: Any) -> int:
+    """Where a reserved buffer begins; logical values don't lie in memory, so any place will do."""
+    return max(base, 0)
+
+
+NO_TASK = -1
+
+
+def task(ctx: ExecContext, *_: Any, **__: Any) -> int:
+    """A task that has ended: tasks are run where they are submitted."""
+    return 0
+
+
+def no_task(ctx: ExecContext) -> int:
+    """The id of no task."""
+    return NO_TASK
+
+
+def is_task(ctx: ExecContext, task_id: int) -> bool:
+    """Whether an id is that of a task."""
+    return task_id != NO_TASK
 
 
 def _array_dtype(ctx: ExecContext) -> ArrayType:

@@ -11,10 +11,10 @@ from typing import Any
 
 import attrs
 import numpy as np
-from pypto_core.contract import ArrayValue, ExecContext
 
+from pypto_core.contract import ArrayValue, ExecContext
 from pypto_plugin_simulator.formats import Array, compute_dtype
-from pypto_plugin_simulator.meanings.elementwise import apply, divide, exp_of_difference
+from pypto_plugin_simulator.meanings.elementwise import apply, divide, exp_of_difference, stretch
 from pypto_plugin_simulator.meanings.parts import result_dtype
 
 ROWS, COLUMNS = -1, -2
@@ -66,6 +66,15 @@ row_max, col_max = (_reduction(_any_order(np.maximum), axis) for axis in (ROWS, 
 row_min, col_min = (_reduction(_any_order(np.minimum), axis) for axis in (ROWS, COLUMNS))
 
 
+def _position(function: Callable[..., Array]) -> Callable[[Array, int], Array]:
+    """The first place of the extreme element; integers, whatever is searched."""
+    return lambda x, axis: function(x, axis=axis, keepdims=True).astype(np.int64)
+
+
+row_argmax, col_argmax = (_reduction(_position(np.argmax), axis) for axis in (ROWS, COLUMNS))
+row_argmin, col_argmin = (_reduction(_position(np.argmin), axis) for axis in (ROWS, COLUMNS))
+
+
 def _line(value: ArrayValue, axis: int) -> ArrayValue:
     """The first column (or row) of a value, as a value that stretches along the other axis."""
     at = len(value.shape) + axis
@@ -84,11 +93,7 @@ def _spread(function: Callable[[Array, Array], Array], axis: int) -> Callable[..
     return meaning
 
 
-def _second(a: Array, b: Array) -> Array:
-    return np.broadcast_to(b, a.shape)
-
-
-row_expand, col_expand = (_spread(_second, axis) for axis in (ROWS, COLUMNS))
+row_expand, col_expand = (_spread(stretch, axis) for axis in (ROWS, COLUMNS))
 row_expand_add, col_expand_add = (_spread(np.add, axis) for axis in (ROWS, COLUMNS))
 row_expand_sub, col_expand_sub = (_spread(np.subtract, axis) for axis in (ROWS, COLUMNS))
 row_expand_mul, col_expand_mul = (_spread(np.multiply, axis) for axis in (ROWS, COLUMNS))

@@ -7,9 +7,9 @@ from typing import Any
 
 import attrs
 import numpy as np
-from pypto_core.contract import ArrayValue, ExecContext
-from pypto_core.ir import DataType
 
+from pypto_core.contract import ArrayValue, ExecContext
+from pypto_core.ir import DataType, TileLayout, TileType
 from pypto_plugin_simulator.formats import Array, numpy_dtype
 from pypto_plugin_simulator.meanings.parts import leading, whole
 from pypto_plugin_simulator.meanings.windows import corner, read_window
@@ -29,9 +29,9 @@ def slice_(
     **_: Any,
 ) -> ArrayValue:
     """A window. Of a tile it lies inside; of a tensor it may reach past the end, where nothing is valid."""
-    valid = read_window(
-        ctx, source, offset, shape, valid_shape or None, exact=not source.is_tensor, clamp=clamp
-    )
+    request = valid_shape or None
+    free = source.is_tensor and (clamp or request is None)
+    valid = read_window(ctx, source, offset, shape, request, exact=not source.is_tensor, clamp=free)
     data = source.data[tuple(slice(o, o + n) for o, n in zip(offset, shape, strict=True))]
     if drop_dims:
         return _dropped(ctx, source, data, valid, shape, drop_dims)
@@ -80,23 +80,30 @@ def reshaped_valid(ctx: ExecContext, source: ArrayValue, shape: Extents) -> Exte
         return (0,) * len(shape)
     axes = range(len(shape))
     valid = tuple(int(held.any(axis=tuple(a for a in axes if a != axis)).sum()) for axis in axes)
-    if not held[corner(valid)].all() or prod(valid) != int(held.sum()):
-        raise ctx.error(
-            f"the valid part {list(source.valid)} is no rectangle in the shape {list(shape)}",
-            remedy="fill the tile with fillpad before the reshape",
-            source=source,
-        )
-    return valid
+    if held[corner(valid)].all() and prod(valid) == int(held.sum()):
+        return valid
+    kind = ctx.call.type
+    if isinstance(kind, TileType) and not kind.is_fully_valid:  # the author, or deduction, claims less
+        return tuple(int(ctx.evaluate(extent)) for extent in kind.valid_shape)
+    raise ctx.error(
+        f"the valid part {list(source.valid)} is no rectangle in the shape {list(shape)}",
+        remedy="fill the tile with fillpad before the reshape",
+        source=source,
+    )
 
 
 def set_validshape(ctx: ExecContext, source: ArrayValue, *extents: Any, **_: Any) -> ArrayValue:
     """The same elements, of which others count as valid."""
-    flat = extents[0] if len(extents) == 1 and isinstance(extents[0], tuple) else extents
-    valid = tuple(int(n) for n in flat)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    valid = tuple(int(n) for n in extents)
     for n, extent in zip(valid, source.shape, strict=True):
         if not 0 <= n <= extent:
             raise ctx.error(f"a valid extent of {n} is outside of the extent {extent}", source=source)
     return attrs.evolve(source, data=whole(source), valid=valid)
+
+
+def same(ctx: ExecContext, source: ArrayValue, **_: Any) -> ArrayValue:
+    """The value itself: layouts are not its concern."""
+    return source
 
 
 def transpose_view(ctx: ExecContext, source: ArrayValue, **_: Any) -> ArrayValue:
@@ -115,7 +122,9 @@ def _swapped(source: ArrayValue, first: int, second: int) -> ArrayValue:
     )
 
 
-def transpose(ctx: ExecContext, source: ArrayValue, axis1: int = -1, axis2: int = -2, *_: Any, **__: Any) -> ArrayValue:
+def transpose(
+    ctx: ExecContext, source: ArrayValue, axis1: int = -1, axis2: int = -2, *_: Any, **__: Any
+) -> ArrayValue:
     """Two axes exchanged, as a value of its own."""
     swapped = _swapped(source, axis1, axis2)
     return ctx.value(swapped.defined, swapped.shape, source.dtype)
@@ -125,21 +134,31 @@ def reinterpret_view(
     ctx: ExecContext, source: ArrayValue, shape: Extents | None = None, *, dtype: DataType, **_: Any
 ) -> ArrayValue:
     """The same bytes as elements of another type; four-bit elements share a byte, the first in its low half."""
-    old, new = source.dtype, dtype
-    extents = shape or (*source.shape[:-1], source.shape[-1] * old.bits // new.bits)
-    if prod(extents) * max(new.bits, 4) != prod(source.shape) * max(old.bits, 4):
-        raise ctx.error(f"{list(extents)} elements of {new} don't take the bytes of the source", source=source)
-    data = from_bytes(to_bytes(whole(source), old), new).reshape(extents)
-    return attrs.evolve(source, data=data, dtype=new, valid=_rescaled(ctx, source, extents), shape=extents)
+    fast = -2 if _is_column_major(ctx) else -1
+    extents = shape or _rescaled(source.shape, fast, source.dtype, dtype)
+    if prod(extents) * dtype.bits != prod(source.shape) * source.dtype.bits:
+        raise ctx.error(
+            f"{list(extents)} elements of {dtype} don't take the bytes of the source", source=source
+        )
+    data = whole(source)
+    if fast == -2:
+        stored = (*extents[:-2], extents[-1], extents[-2])
+        flat = to_bytes(np.swapaxes(data, -1, -2), source.dtype)
+        data = np.swapaxes(from_bytes(flat, dtype).reshape(stored), -1, -2)
+    else:
+        data = from_bytes(to_bytes(data, source.dtype), dtype).reshape(extents)
+    valid = extents if source.is_fully_valid else _rescaled(source.valid, fast, source.dtype, dtype)
+    return attrs.evolve(source, data=data, dtype=dtype, valid=valid, shape=extents)
 
 
-def _rescaled(ctx: ExecContext, source: ArrayValue, shape: Extents) -> Extents:
-    if source.is_fully_valid:
-        return shape
-    whole_rows = source.valid[-1] == source.shape[-1] and source.shape[:-1] == shape[:-1]
-    if whole_rows:
-        return (*source.valid[:-1], shape[-1])
-    raise ctx.error("only whole rows keep their valid part under another element type", source=source)
+def _is_column_major(ctx: ExecContext) -> bool:
+    kind = ctx.call.args[0].type
+    return isinstance(kind, TileType) and len(kind.shape) > 1 and kind.view.blayout is TileLayout.col_major
+
+
+def _rescaled(extents: Extents, axis: int, old: DataType, new: DataType) -> Extents:
+    at = axis % len(extents)
+    return (*extents[:at], extents[at] * old.bits // new.bits, *extents[at + 1 :])
 
 
 def to_bytes(data: Array, dtype: DataType) -> Array:

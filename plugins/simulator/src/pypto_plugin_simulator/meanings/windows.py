@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from pypto_core.contract import ArrayValue, ExecContext
 from pypto_core.ir import AtomicType, DataType
-
 from pypto_plugin_simulator.formats import Array, compute_dtype
 from pypto_plugin_simulator.rounding import convert
 
@@ -64,9 +63,7 @@ def read_window(
     reach = extents if exact else tuple(0 for _ in extents) if clamp else wanted
     remedy = "mend the offset" if exact else "narrow valid_shape, or read with clamp=True"
     check_inside(ctx, source, offset, reach, "the window", remedy)
-    return tuple(
-        min(r, max(have - o, 0)) for r, have, o in zip(wanted, source.valid, offset, strict=True)
-    )
+    return tuple(min(r, max(have - o, 0)) for r, have, o in zip(wanted, source.valid, offset, strict=True))
 
 
 def write_window(

@@ -1,0 +1,83 @@
+"""AllocateMemoryAddr: every allocation gets an address in its memory.
+
+The function's allocations become a placement problem, the chosen planner answers it, and the kernel's checker
+judges the answer before a single address is written. Afterwards the offset of every MemRef counts from the start
+of its memory.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pypto_core.contract import (
+    Placement,
+    PlacementProblem,
+    Planner,
+    check_placement,
+)
+from pypto_core.diagnostics import InternalError
+from pypto_core.ir import Add, ConstInt, DataType, Function, MemRef, Var, const_index, replace, scalar_type
+from pypto_plugin_memory.planners.table import PLANNERS
+from pypto_plugin_memory.problem import Planning, planning_of
+from pypto_plugin_memory.rewrite import map_memrefs
+
+_INDEX = scalar_type(DataType.INDEX)
+
+
+def allocate_memory_addr(function: Function, ctx: Any) -> Function:
+    """The function with addresses in its MemRefs; functions that do not run on a core are left alone.
+
+    Raises NoPlacementError when the tiles don't fit, InternalError when the planner's answer breaks a rule.
+    """
+    if not function.is_incore:
+        return function
+    planning = planning_of(function, ctx)
+    planner = chosen_planner(ctx)
+    plan = planner.load()
+    if plan is None or not planning.problem.blocks:
+        return function
+    placement = plan(planning.problem)
+    judge(planner, planning.problem, placement, function)
+    return write_addresses(function, planning, placement)
+
+
+def chosen_planner(ctx: Any) -> Planner:
+    """The context's planner: a registered one, else one of this plugin's."""
+    name = ctx.planner if ctx is not None else "pypto"
+    host = ctx.host if ctx is not None else None
+    if host is not None:
+        return host.planner(name)
+    return next(p for p in PLANNERS if p.name == name)
+
+
+def judge(planner: Planner, problem: PlacementProblem, placement: Placement, function: Function) -> None:
+    """Refuse an answer that breaks a rule of the problem."""
+    wrong = check_placement(problem, placement)
+    if wrong:
+        raise InternalError(
+            f"planner {planner.name} gave function '{function.name}' a plan that breaks the rules",
+            code="PT930",
+            span=function.span,
+            facts=[(v.kind, v.message) for v in wrong[:8]],
+            remedy="report it to whoever provides the planner, with the problem that it was given",
+        )
+
+
+def write_addresses(function: Function, planning: Planning, placement: Placement) -> Function:
+    """Every MemRef's offset becomes an address: that of its allocation and what it had before."""
+    start: dict[Var, int] = {
+        allocation.base: placement.offsets[allocation.name] for allocation in planning.allocations.values()
+    }
+
+    def change(memref: MemRef) -> MemRef:
+        at = start.get(memref.base)
+        if at is None:
+            return memref
+        offset = memref.byte_offset
+        if isinstance(offset, ConstInt):
+            moved: Any = ConstInt(at + offset.value, DataType.INT64)
+        else:
+            moved = Add(const_index(at), offset, _INDEX)
+        return replace(memref, byte_offset=moved)
+
+    return map_memrefs(function, change)

@@ -1,0 +1,1 @@
+"""Planners: functions from a placement problem to a placement."""

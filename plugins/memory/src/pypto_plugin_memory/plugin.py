@@ -1,0 +1,37 @@
+"""Hook implementations: what this distribution registers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pypto_core.host import PluginInfo, hookimpl
+
+if TYPE_CHECKING:
+    from pypto_core.contract import Pass, Planner
+
+
+@hookimpl
+def pypto_plugin() -> PluginInfo:
+    """Who this is and which plugin API it was written for."""
+    return PluginInfo(
+        name="memory",
+        requires_api=">=1,<2",
+        summary="MemRefs, shared storage, lifetimes and addresses",
+        docs="plugins/memory/README.md",
+    )
+
+
+@hookimpl
+def pypto_passes() -> tuple[Pass, ...]:
+    """The passes from tiles to addresses."""
+    from pypto_plugin_memory.passes import PASSES
+
+    return PASSES
+
+
+@hookimpl
+def pypto_planners() -> tuple[Planner, ...]:
+    """Who may decide where tiles lie."""
+    from pypto_plugin_memory.planners.table import PLANNERS
+
+    return PLANNERS

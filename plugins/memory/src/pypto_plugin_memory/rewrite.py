@@ -1,0 +1,97 @@
+"""Give tiles other places: rewriting a function from a table of variables or of MemRefs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pypto_core.ir import (
+    AssignStmt,
+    Function,
+    IterArg,
+    MemRef,
+    Mutator,
+    Stmt,
+    TileType,
+    Var,
+    flatten,
+    replace,
+    seq,
+    walk,
+)
+from pypto_plugin_memory.storage import is_alloc
+
+
+class _ByMemRef(Mutator):
+    def __init__(self, change: Callable[[MemRef], MemRef]) -> None:
+        super().__init__()
+        self.change = change
+        # The old object is kept, so that its id stays taken; one object becomes one object.
+        self.made: dict[int, tuple[MemRef, MemRef]] = {}
+
+    def visit_mem_ref(self, memref: MemRef) -> MemRef:
+        """What the table makes of a MemRef, variables in it replaced."""
+        known = self.made.get(id(memref))
+        if known is None:
+            known = self.made[id(memref)] = (memref, self.change(memref))
+        return self.mutate_children(known[1])
+
+
+def map_memrefs(function: Function, change: Callable[[MemRef], MemRef]) -> Function:
+    """The function with every MemRef changed; equal objects stay equal objects."""
+    return _ByMemRef(change).visit(function)
+
+
+class _ByVar(Mutator):
+    def __init__(self, places: Mapping[Var, MemRef]) -> None:
+        super().__init__()
+        self.places = places
+
+    def visit_def(self, var: Var) -> Var:
+        """The variable at its new place."""
+        memref = self.places.get(var)
+        if memref is None or not isinstance(var.type, TileType):
+            return super().visit_def(var)
+        kind = self.visit_type(var.type)
+        assert isinstance(kind, TileType)
+        moved = kind if kind.memref is memref else replace(kind, memref=memref)
+        new: Var
+        if isinstance(var, IterArg):
+            init = self.visit(var.init_value)
+            if moved is var.type and init is var.init_value:
+                return var
+            new = IterArg(var.name_hint, moved, init, span=var.span)
+        elif moved is var.type:
+            return var
+        else:
+            new = Var(var.name_hint, moved, span=var.span)
+        self.remap[var] = new
+        return new
+
+
+def place_tiles(function: Function, places: Mapping[Var, MemRef]) -> Function:
+    """The function with some tile variables at other places; the same object when none moves."""
+    return _ByVar(places).visit(function) if places else function
+
+
+def add_allocations(function: Function, allocs: tuple[AssignStmt, ...]) -> Function:
+    """Put alloc statements behind those that stand at the head of the body already."""
+    if not allocs:
+        return function
+    stmts = flatten(function.body)
+    head = next((i for i, stmt in enumerate(stmts) if not is_alloc(stmt)), len(stmts))
+    return replace(function, body=seq((*stmts[:head], *allocs, *stmts[head:]), function.body.span))
+
+
+def drop_unused_allocations(function: Function) -> Function:
+    """Remove the alloc statements whose base no tile names any more."""
+    used: set[Var] = set()
+    for node in walk(function):
+        kind: Any = getattr(node, "type", None)
+        if isinstance(kind, TileType) and kind.memref is not None:
+            used.add(kind.memref.base)
+    stmts = flatten(function.body)
+    kept: list[Stmt] = [s for s in stmts if not (is_alloc(s) and s.var not in used)]  # type: ignore[attr-defined]
+    if len(kept) == len(stmts):
+        return function
+    return replace(function, body=seq(kept, function.body.span))

@@ -1,0 +1,158 @@
+"""Blocks: statements in order, their comments, and the yield that may end a region."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import Any
+
+from pypto_core.diagnostics import DiagnosticError, InternalError, ParserSyntaxError, UnsupportedFeatureError
+from pypto_core.ir import SeqStmts, Stmt, replace
+from pypto_core.ir import seq as in_sequence
+from pypto_core.language.context import Context, Yielded
+from pypto_core.language.source import MAX_BLOCK_DEPTH
+
+_LONG = 200
+"""Columns from which an expression could be nested beyond the limit: a level takes a character at least."""
+
+_REFUSED: dict[type, tuple[str, str]] = {
+    ast.FunctionDef: ("functions inside of functions are", "define it beside this one and call it"),
+    ast.AsyncFunctionDef: ("async functions are", ""),
+    ast.ClassDef: ("classes are", ""),
+    ast.Delete: ("del is", "names need no clearing up"),
+    ast.AugAssign: ("augmented assignments are", "write x = x + 1"),
+    ast.AsyncFor: ("async for is", ""),
+    ast.AsyncWith: ("async with is", ""),
+    ast.Match: ("match is", "write if and elif"),
+    ast.Raise: ("raise is", "check values with pl.static_assert"),
+    ast.Try: ("try is", ""),
+    ast.TryStar: ("try is", ""),
+    ast.Assert: ("assert is", "write pl.static_assert(condition, message)"),
+    ast.Import: ("import is", "import above the kernel"),
+    ast.ImportFrom: ("import is", "import above the kernel"),
+    ast.Global: ("global is", "pass values as parameters"),
+    ast.Nonlocal: ("nonlocal is", "pass values as parameters"),
+}
+
+
+def block(ctx: Context, nodes: Sequence[ast.stmt]) -> list[Stmt]:
+    """The statements of one block."""
+    if ctx.depth >= MAX_BLOCK_DEPTH:
+        raise ctx.fail(
+            ParserSyntaxError,
+            "blocks are nested too deeply",
+            nodes[0],
+            "move the inner blocks into a function of their own",
+            {"limit": MAX_BLOCK_DEPTH},
+        )
+    ctx.depth += 1
+    out: list[Stmt] = []
+    readers = ctx.session.statements
+    comments = ctx.comments
+    node: ast.stmt = nodes[0]
+    try:
+        for node in nodes:
+            if ctx.yielded is not None:
+                raise _after_yield(ctx, node)
+            if node.end_lineno != node.lineno or node.end_col_offset > _LONG:  # type: ignore[operator]
+                _check_depth(ctx, node)
+            reader = readers.get(type(node))
+            if reader is None:
+                raise _refused(ctx, node)
+            if comments.next_line > (node.end_lineno or 0):
+                reader(ctx, node, out)
+            else:
+                _with_comments(ctx, node, reader, out)
+    except InternalError:
+        raise
+    except DiagnosticError as error:
+        raise error.located(ctx.span(node)) from None
+    ctx.depth -= 1
+    if ctx.declared:
+        raise _unused_declaration(ctx)
+    return out
+
+
+def _after_yield(ctx: Context, node: ast.stmt) -> Exception:
+    return ctx.fail(
+        ParserSyntaxError,
+        "nothing may follow pl.yield_ in its block",
+        node,
+        "move pl.yield_ to the end of the block",
+    )
+
+
+def _refused(ctx: Context, node: ast.stmt) -> Exception:
+    what, remedy = _REFUSED.get(type(node), (f"{type(node).__name__} is", ""))
+    return ctx.fail(UnsupportedFeatureError, f"{what} not part of the kernel language", node, remedy)
+
+
+def _unused_declaration(ctx: Context) -> Exception:
+    name, annotation = next(iter(ctx.declared.items()))
+    return ctx.fail(
+        ParserSyntaxError,
+        f"'{name}' has a type and no value",
+        annotation,
+        "assign it, or bind it by a pl.yield_ that follows",
+    )
+
+
+_HEADS: dict[type, tuple[str, ...]] = {
+    ast.For: ("iter",), ast.While: ("test",), ast.If: ("test",), ast.With: ("items",),
+}  # fmt: skip
+
+
+def _check_depth(ctx: Context, node: ast.stmt) -> None:
+    heads = _HEADS.get(type(node))
+    parts: list[Any] = [node] if heads is None else [getattr(node, name) for name in heads]
+    for part in parts:
+        for item in part if isinstance(part, list) else [part]:
+            ctx.source.check_depth(item.context_expr if isinstance(item, ast.withitem) else item)
+
+
+def _with_comments(ctx: Context, node: ast.stmt, reader: Any, out: list[Stmt]) -> None:
+    """Read a statement and give it the comments that stand above it and on its own lines."""
+    inner = getattr(node, "body", None)
+    last = inner[0].lineno - 1 if isinstance(inner, list) and inner else node.end_lineno or node.lineno
+    if isinstance(inner, list) and inner and inner[0].lineno == node.lineno:
+        last = node.lineno
+    texts = ctx.comments.take(_header_end(node, last))
+    at = len(out)
+    reader(ctx, node, out)
+    if texts and len(out) > at:
+        first = out[at]
+        out[at] = replace(first, leading_comments=(*texts, *first.leading_comments))
+    elif texts:
+        ctx.pending_comments = (*ctx.pending_comments, *texts)
+    if ctx.pending_comments and len(out) > at and not texts:
+        out[at] = replace(out[at], leading_comments=(*ctx.pending_comments, *out[at].leading_comments))
+        ctx.pending_comments = ()
+
+
+def _header_end(node: ast.stmt, otherwise: int) -> int:
+    """The last line of a compound statement's head, the line of a simple one's end."""
+    heads = _HEADS.get(type(node))
+    if heads is None:
+        return otherwise
+    part: Any = getattr(node, heads[0])
+    if isinstance(part, list):
+        part = part[-1].context_expr
+    return part.end_lineno or otherwise
+
+
+def region(ctx: Context, nodes: Sequence[ast.stmt]) -> tuple[list[Stmt], Yielded | None]:
+    """The statements of a loop body or branch, and the yield that ends it."""
+    outer, ctx.yielded = ctx.yielded, None
+    ctx.regions += 1
+    stmts = block(ctx, nodes)
+    found, ctx.yielded = ctx.yielded, outer
+    ctx.regions -= 1
+    return stmts, found
+
+
+def sequence(ctx: Context, stmts: list[Stmt], node: ast.AST) -> Stmt:
+    """Statements as the body of something."""
+    return stmts[0] if len(stmts) == 1 else SeqStmts(tuple(stmts), span=ctx.span(node))
+
+
+__all__ = ["block", "in_sequence", "region", "sequence"]

@@ -1,0 +1,486 @@
+"""Annotations: what they say, and how that is joined with the type of the value they stand on.
+
+An annotation of a local may leave parts out (memory space, view, MemRef); these come from the value. What it does say
+replaces the deduced part, on the variable and on the call that makes the value. A MemRef belongs to the variable
+alone.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+
+from pypto_core.diagnostics import ParserTypeError
+from pypto_core.ir import (
+    MEMREF,
+    PTR,
+    UNKNOWN,
+    VOID,
+    ArrayType,
+    CompactMode,
+    ConstInt,
+    DataType,
+    Expr,
+    MemorySpace,
+    MemRef,
+    PadValue,
+    ScalarType,
+    TensorLayout,
+    TensorType,
+    TensorView,
+    TileLayout,
+    TileType,
+    TileView,
+    TupleType,
+    Type,
+    UnknownType,
+    VoidType,
+    implicit_layout,
+    replace,
+    scalar_type,
+    shapes_equal,
+)  # fmt: skip
+from pypto_core.language import vocabulary
+from pypto_core.language.annotations import MemRef as Declared
+from pypto_core.language.annotations import dynamic_var
+from pypto_core.language.context import Context
+from pypto_core.language.environment import MISSING
+from pypto_core.language.errors import did_you_mean, shape_text, type_text, value_text
+from pypto_core.language.memrefs import declared_value, is_memref, memref
+from pypto_core.language.parse_expr import integer
+
+
+@attrs.frozen(eq=False)
+class Spec:
+    """What an annotation says. For tiles and tensors ``type`` is None and the parts are kept apart."""
+
+    node: ast.expr
+    type: Type | None = None
+    tile: bool = False
+    shape: tuple[Expr, ...] = ()
+    dtype: DataType = DataType.FP32
+    memref: MemRef | None = None
+    space: MemorySpace | None = None
+    view: dict[str, Any] | None = None
+
+
+def annotation(ctx: Context, node: ast.expr, *, local: bool = True) -> Spec:
+    """Read an annotation; ``local``: it stands on a variable of the body, not on a parameter."""
+    if type(node) is ast.Subscript:
+        path = ctx.path_of(node.value)
+        reader = _FORMS.get(path) if path else None
+        if reader is not None:
+            inner = node.slice
+            return reader(ctx, node, inner.elts if type(inner) is ast.Tuple else [inner])
+    else:
+        path = ctx.path_of(node)
+        if path is not None:
+            plain = _PLAIN.get(path)
+            if plain is not None:
+                if not local and plain is not MEMREF:
+                    raise _not_a_parameter(ctx, node, path)
+                return Spec(node, plain)
+    raise _no_annotation(ctx, node, path)
+
+
+def _not_a_parameter(ctx: Context, node: ast.expr, path: str) -> Exception:
+    return ctx.fail(
+        ParserTypeError, f"a parameter can't be of type pl.{path}", node, "pass a tensor, tile or scalar"
+    )
+
+
+def _no_annotation(ctx: Context, node: ast.expr, path: str | None) -> Exception:
+    if path is not None and isinstance(vocabulary.CONSTANTS.get(path), DataType):
+        return ctx.fail(
+            ParserTypeError, f"pl.{path} is an element type, not a type", node, f"write pl.Scalar[pl.{path}]"
+        )
+    if path in ("Tensor", "Tile", "Scalar", "Array", "Tuple"):
+        return ctx.fail(
+            ParserTypeError,
+            f"pl.{path} needs its shape and element type"
+            if path in ("Tensor", "Tile")
+            else f"pl.{path} needs arguments",
+            node,
+            {"Scalar": "write pl.Scalar[pl.INDEX]", "Array": "write pl.Array[4, pl.INT32]"}.get(
+                path, f"write pl.{path}[[64, 64], pl.FP32]"
+            ),
+        )
+    if path is not None:
+        return ctx.fail(
+            ParserTypeError,
+            f"pl.{path} is not a type",
+            node,
+            did_you_mean(path, vocabulary.FORMS, "use pl.Tensor or pl.Tile"),
+        )
+    return ctx.fail(
+        ParserTypeError,
+        "this annotation is not a type of the kernel language",
+        node,
+        "use pl.Tensor[[…], dtype], pl.Tile[[…], dtype] or pl.Scalar[dtype]",
+    )
+
+
+def dims(ctx: Context, node: ast.expr, what: str, least: int = 1) -> tuple[Expr, ...]:
+    """A list of extents inside a type."""
+    if type(node) is ast.List or type(node) is ast.Tuple:
+        index = ctx.session.index
+        out: list[Expr] = []
+        for part in node.elts:
+            if type(part) is ast.Constant and type(part.value) is int and part.value >= least:
+                out.append(index(part.value))
+            else:
+                out.append(_dim(ctx, part, what, least))
+        return tuple(out)
+    value = ctx.expr(node)
+    if isinstance(value, list):
+        return tuple(
+            [
+                _checked_dim(
+                    ctx, v if isinstance(v, Expr) else _as_index(ctx, v, node, what), node, what, least
+                )
+                for v in value
+            ]
+        )
+    raise ctx.fail(
+        ParserTypeError, f"{what} must be a list of extents, not {value_text(value)}", node, "write [64, 64]"
+    )
+
+
+def _as_index(ctx: Context, value: Any, node: ast.expr, what: str) -> Expr:
+    if type(value) is int:
+        return ctx.session.index(value)
+    raise ctx.fail(ParserTypeError, f"an extent of {what} must be an integer, not {value_text(value)}", node)
+
+
+def _dim(ctx: Context, node: ast.expr, what: str, least: int) -> Expr:
+    if ctx.auto_dims is not None:
+        for part in ast.walk(node):
+            if isinstance(part, ast.Name) and part.id not in ctx.names and ctx.env.get(part.id) is MISSING:
+                ctx.auto_dims.add(part.id)
+                dynamic_var(part.id)
+    return _checked_dim(ctx, integer(ctx, node, f"an extent of {what}"), node, what, least)
+
+
+def _checked_dim(ctx: Context, dim: Expr, node: ast.expr, what: str, least: int) -> Expr:
+    if isinstance(dim, ConstInt) and dim.value < least:
+        raise ctx.fail(
+            ParserTypeError,
+            f"an extent of {what} must be {'positive' if least else 'at least 0'}, not {dim.value}",
+            node,
+            'for an extent known only at run time write M = pl.dynamic("M")',
+        )
+    return dim
+
+
+def _dtype(ctx: Context, node: ast.expr) -> DataType:
+    value = ctx.expr(node)
+    if isinstance(value, DataType):
+        return value
+    raise ctx.fail(
+        ParserTypeError, f"an element type is needed here, not {value_text(value)}", node, "write pl.FP32"
+    )
+
+
+def _shaped(ctx: Context, node: ast.Subscript, args: list[ast.expr], tile: bool) -> Spec:
+    word = "Tile" if tile else "Tensor"
+    if len(args) < 2:
+        raise ctx.fail(
+            ParserTypeError,
+            f"pl.{word} needs a shape and an element type",
+            node,
+            f"write pl.{word}[[64, 64], pl.FP32]",
+        )
+    shape = dims(ctx, args[0], f"a {word.lower()}")
+    dtype = _dtype(ctx, args[1])
+    memory: MemRef | ast.expr | None = None
+    space: MemorySpace | None = None
+    view: dict[str, Any] | None = None
+    for part in args[2:]:
+        if is_memref(ctx, part):
+            memory = part
+        elif type(part) is ast.Call and ctx.path_of(part.func) == ("TileView" if tile else "TensorView"):
+            view = _view(ctx, part, tile)
+        else:
+            value = ctx.expr(part)
+            if tile and isinstance(value, MemorySpace):
+                space = value
+            elif not tile and isinstance(value, TensorLayout):
+                view = _layout_slot(ctx, part, value)
+            elif isinstance(value, str) and value.startswith("window_buffer="):
+                continue
+            else:
+                raise _bad_part(ctx, part, value, word)
+    place = None
+    if memory is not None:
+        if tile and space is None:
+            raise ctx.fail(
+                ParserTypeError,
+                "a tile with a MemRef needs an explicit memory space",
+                memory,
+                "add the space: pl.Tile[[64, 64], pl.FP32, buf, pl.Mem.Vec]",
+            )
+        place = memref(ctx, memory, space or MemorySpace.DDR)
+    return Spec(node, None, tile, shape, dtype, place, space, view)
+
+
+def _bad_part(ctx: Context, node: ast.expr, value: Any, word: str) -> Exception:
+    if isinstance(value, MemorySpace):
+        message, remedy = (
+            "a tensor has no memory space: it lies in global memory",
+            "use pl.Tile for data on chip",
+        )
+    elif isinstance(value, TensorLayout):
+        message, remedy = (
+            "a layout of tensors does not apply to a tile",
+            "use pl.TileView(blayout=…, slayout=…)",
+        )
+    else:
+        message = f"{value_text(value)} has no meaning in the annotation of a {word.lower()}"
+        remedy = "after shape and element type stand a view, a MemRef and, for tiles, a memory space"
+    return ctx.fail(ParserTypeError, message, node, remedy)
+
+
+def _layout_slot(ctx: Context, node: ast.expr, layout: TensorLayout) -> dict[str, Any]:
+    if layout is TensorLayout.DN:
+        raise ctx.fail(
+            ParserTypeError,
+            "layout DN alone does not say how the tensor lies in memory",
+            node,
+            "write pl.TensorView(stride=[…], layout=pl.TensorLayout.DN)",
+        )
+    return {"layout": layout}
+
+
+_TILE_PARTS: dict[str, type] = {
+    "blayout": TileLayout, "slayout": TileLayout, "fractal": int, "pad": PadValue, "compact": CompactMode,
+}  # fmt: skip
+_TENSOR_PARTS: dict[str, type] = {"layout": TensorLayout, "pad": PadValue}
+_EXTENTS = ("valid_shape", "stride")
+
+
+def _view(ctx: Context, node: ast.Call, tile: bool) -> dict[str, Any]:
+    word = "TileView" if tile else "TensorView"
+    parts: dict[str, Any] = {}
+    plain = _TILE_PARTS if tile else _TENSOR_PARTS
+    known = [*_EXTENTS, *plain, *(["start_offset"] if tile else [])]
+    if node.args:
+        raise ctx.fail(
+            ParserTypeError,
+            f"pl.{word} takes named arguments",
+            node.args[0],
+            "arguments: " + ", ".join(known),
+        )
+    for keyword in node.keywords:
+        key = keyword.arg
+        if key in _EXTENTS:
+            parts[key] = dims(ctx, keyword.value, str(key), least=0)
+        elif key == "start_offset" and tile:
+            parts[key] = integer(ctx, keyword.value, "start_offset")
+        elif key in plain:
+            value = ctx.expr(keyword.value)
+            if not isinstance(value, plain[key]):
+                raise ctx.fail(
+                    ParserTypeError,
+                    f"{key} must be a {plain[key].__name__}, not {value_text(value)}",
+                    keyword.value,
+                )
+            parts[key] = value
+        else:
+            raise ctx.fail(
+                ParserTypeError,
+                f"pl.{word} has no argument '{key}'",
+                keyword,
+                did_you_mean(str(key), known, "arguments: " + ", ".join(known)),
+            )
+    if not tile and parts and "layout" not in parts:
+        raise ctx.fail(
+            ParserTypeError, "pl.TensorView needs its layout", node, "add layout=pl.TensorLayout.ND"
+        )
+    return parts
+
+
+def _scalar(ctx: Context, node: ast.Subscript, args: list[ast.expr]) -> Spec:
+    if len(args) != 1:
+        raise ctx.fail(ParserTypeError, "pl.Scalar needs one element type", node, "write pl.Scalar[pl.INDEX]")
+    return Spec(node, scalar_type(_dtype(ctx, args[0])))
+
+
+def _array(ctx: Context, node: ast.Subscript, args: list[ast.expr]) -> Spec:
+    extent = ctx.expr(args[0]) if len(args) == 2 else None
+    if type(extent) is not int:
+        raise ctx.fail(
+            ParserTypeError,
+            "pl.Array needs a constant extent and an element type",
+            node,
+            "write pl.Array[4, pl.INT32]",
+        )
+    return Spec(node, ArrayType(_dtype(ctx, args[1]), extent))
+
+
+def _tuple(ctx: Context, node: ast.Subscript, args: list[ast.expr]) -> Spec:
+    parts = [a for a in args if not (type(a) is ast.Tuple and not a.elts)]
+    return Spec(node, TupleType(tuple(complete(annotation(ctx, a)) for a in parts)))
+
+
+def _misplaced(ctx: Context, node: ast.Subscript, args: list[ast.expr]) -> Spec:
+    raise ctx.fail(ParserTypeError, "pl.Out and pl.InOut only stand around the type of a parameter", node)
+
+
+_FORMS: dict[str | None, Callable[[Context, ast.Subscript, list[ast.expr]], Spec]] = {
+    "Tile": lambda ctx, node, args: _shaped(ctx, node, args, True),
+    "Tensor": lambda ctx, node, args: _shaped(ctx, node, args, False),
+    "Scalar": _scalar,
+    "Array": _array,
+    "Tuple": _tuple,
+    "Out": _misplaced,
+    "InOut": _misplaced,
+}
+_PLAIN: dict[str, Type] = {
+    "Ptr": PTR,
+    "PtrType": PTR,
+    "MemRefType": MEMREF,
+    "UnknownType": UNKNOWN,
+    "VoidType": VOID,
+    "TaskId": scalar_type(DataType.TASK_ID),
+}
+
+
+def complete(spec: Spec) -> Type:
+    """The type of an annotation that stands alone."""
+    if spec.type is not None:
+        return spec.type
+    if spec.tile:
+        view = None if spec.view is None else _tile_view(spec.view, spec.shape, spec.space)
+        return TileType(spec.shape, spec.dtype, spec.memref, view, spec.space)
+    view = None if spec.view is None else TensorView(**spec.view)
+    return TensorType(spec.shape, spec.dtype, spec.memref, view)
+
+
+def _tile_view(parts: dict[str, Any], shape: tuple[Expr, ...], space: MemorySpace | None) -> TileView:
+    blayout, slayout, fractal = implicit_layout(shape, space)
+    return TileView(**{"blayout": blayout, "slayout": slayout, "fractal": fractal, **parts})
+
+
+def joined(ctx: Context, spec: Spec, deduced: Type) -> tuple[Type, Type]:
+    """The types of the variable and of the value after an annotation has been joined with the deduced type.
+
+    The second one is ``deduced`` itself when the annotation says nothing else.
+    """
+    if spec.type is not None:
+        return _joined_plain(ctx, spec, spec.type, deduced)
+    if type(deduced) is UnknownType or type(deduced) is VoidType:
+        whole = complete(spec)
+        return whole, replace(whole, memref=None) if spec.memref is not None else whole  # type: ignore[call-arg]
+    if type(deduced) is not (TileType if spec.tile else TensorType):
+        raise conflict(ctx, spec, deduced, "the annotation is of another kind than the value")
+    shape = deduced.shape
+    if spec.dtype is not deduced.dtype:
+        raise conflict(ctx, spec, deduced, "the annotation's element type is not the value's")
+    if spec.shape != shape and not shapes_equal(spec.shape, shape):
+        if not _may_be_equal(spec.shape, shape):
+            raise conflict(ctx, spec, deduced, "the annotation's shape is not the value's")
+        shape = spec.shape
+    if spec.tile:
+        return _joined_tile(spec, deduced, shape)
+    if spec.view is None and shape is deduced.shape:
+        value: Type = deduced
+    else:
+        view = deduced.tensor_view if spec.view is None else TensorView(**spec.view)
+        value = TensorType(shape, spec.dtype, None, view)
+    if spec.memref is None and deduced.memref is None:
+        return value, value
+    return replace(value, memref=spec.memref), value  # type: ignore[call-arg]
+
+
+def _joined_tile(spec: Spec, deduced: TileType, shape: tuple[Expr, ...]) -> tuple[Type, Type]:
+    space = spec.space or deduced.memory_space
+    view = deduced.tile_view
+    if spec.view is not None:
+        view = _tile_view(spec.view, shape, space)
+    elif view is not None and space is not deduced.memory_space:
+        if view.layout == implicit_layout(deduced.shape, deduced.memory_space):
+            blayout, slayout, fractal = implicit_layout(shape, space)
+            view = replace(view, blayout=blayout, slayout=slayout, fractal=fractal)
+    if spec.view is None and space is deduced.memory_space and shape is deduced.shape:
+        value = deduced
+    else:
+        value = TileType(shape, spec.dtype, None, view, space)
+    if spec.memref is None and deduced.memref is None:
+        return value, value
+    return TileType(shape, spec.dtype, spec.memref, value.tile_view, space), value
+
+
+def _may_be_equal(a: tuple[Expr, ...], b: tuple[Expr, ...]) -> bool:
+    return len(a) == len(b) and not any(
+        isinstance(x, ConstInt) and isinstance(y, ConstInt) and x.value != y.value
+        for x, y in zip(a, b, strict=True)
+    )
+
+
+def _joined_plain(ctx: Context, spec: Spec, declared: Type, deduced: Type) -> tuple[Type, Type]:
+    if isinstance(deduced, UnknownType | VoidType) or isinstance(declared, UnknownType | VoidType):
+        return declared, declared
+    if type(declared) is not type(deduced):
+        raise conflict(ctx, spec, deduced, "the annotation is of another kind than the value")
+    if isinstance(declared, ScalarType) and isinstance(deduced, ScalarType):
+        a, b = declared.dtype, deduced.dtype
+        if a is not b and (a.is_float != b.is_float or a.is_int != b.is_int):
+            raise conflict(ctx, spec, deduced, "the annotation's element type is not the value's")
+        return declared, deduced
+    if isinstance(declared, TupleType) and isinstance(deduced, TupleType):
+        if len(declared.types) != len(deduced.types):
+            raise conflict(ctx, spec, deduced, "the annotation has another number of elements than the value")
+        return declared, _without_memrefs(declared)
+    if isinstance(declared, ArrayType) and isinstance(deduced, ArrayType):
+        if (declared.dtype, declared.extent) != (deduced.dtype, deduced.extent):
+            raise conflict(ctx, spec, deduced, "the annotation's array is not the value's")
+        return declared, deduced
+    return declared, deduced
+
+
+def _without_memrefs(kind: TupleType) -> TupleType:
+    parts = tuple(
+        replace(t, memref=None) if isinstance(t, TileType | TensorType) and t.memref is not None else t
+        for t in kind.types
+    )
+    return TupleType(parts)
+
+
+def conflict(ctx: Context, spec: Spec, deduced: Type, message: str) -> Exception:
+    """The error for an annotation that contradicts the value, with both sides."""
+    declared = spec.type if spec.type is not None else None
+    text = (
+        type_text(declared)
+        if declared is not None
+        else (f"{'Tile' if spec.tile else 'Tensor'}[{shape_text(spec.shape)}, {spec.dtype}]")
+    )
+    return ctx.fail(
+        ParserTypeError,
+        message,
+        spec.node,
+        "correct the annotation or leave it out",
+        {"annotation": text, "value": type_text(deduced)},
+    )
+
+
+def without_pinned(kind: Type) -> Type:
+    """A type without its MemRef if that is a declaration: a declaration binds only the tile it is written on."""
+    if isinstance(kind, TileType) and kind.memref is not None and kind.memref.is_pinned:
+        return replace(kind, memref=None)
+    return kind
+
+
+__all__ = [
+    "Declared",
+    "Spec",
+    "annotation",
+    "complete",
+    "conflict",
+    "declared_value",
+    "dims",
+    "joined",
+    "without_pinned",
+]

@@ -1,0 +1,74 @@
+"""Which arguments of a call share storage with its result, and which it changes."""
+
+from __future__ import annotations
+
+from pypto_core.ir import ArgEffect, AtomicType, Call, TileType
+from pypto_core.ops.opdef import Access, OpDef
+from pypto_core.ops.registry import op_of
+
+
+def alias_source(call: Call) -> int | None:
+    """The argument whose storage the result is or lies in: that of a view, or of an operator that works in place."""
+    op = op_of(call)
+    if op is None or op.memory is None:
+        return None
+    return op.memory.view_of if op.memory.view_of is not None else op.memory.reuses
+
+
+def is_view(call: Call) -> bool:
+    """Whether the result is a window or another look at an argument, without any access to memory."""
+    op = op_of(call)
+    memory = op.memory if op is not None else None
+    return memory is not None and memory.view_of is not None and memory.access is Access.NONE
+
+
+def effect_of(call: Call, index: int) -> ArgEffect:
+    """What the call does to the storage of argument ``index``; an atomic write reads it too."""
+    op = op_of(call)
+    if op is None:
+        return ArgEffect.Read
+    effect = op.effect(index)
+    atomic = call.kwargs.get("atomic", AtomicType.None_) is not AtomicType.None_
+    return ArgEffect.ReadWrite if effect is ArgEffect.Write and atomic else effect
+
+
+def may_write(call: Call, index: int) -> bool:
+    """Whether the call changes the storage of argument ``index``."""
+    return effect_of(call, index) is not ArgEffect.Read
+
+
+def written_arguments(call: Call) -> tuple[int, ...]:
+    """The arguments whose storage the call changes."""
+    op = op_of(call)
+    if op is None:
+        return ()
+    return tuple(i for i in sorted(op.effects) if i < len(call.args) and may_write(call, i))
+
+
+def alias_forbidden(call: Call) -> tuple[int, ...]:
+    """The tile arguments that the result may share no byte with, although they die here.
+
+    All of them when the operator is not safe in place, the listed ones otherwise, and the argument of a cast to
+    wider elements, whose result would overtake what it still has to read.
+    """
+    op = op_of(call)
+    if op is None or op.memory is None:
+        return ()
+    tiles = [i for i, arg in enumerate(call.args) if isinstance(arg.type, TileType)]
+    if not op.memory.inplace_safe:
+        return tuple(tiles)
+    forbidden = {*op.memory.forbids_alias, *((0,) if _widens(op, call) else ())}
+    return tuple(i for i in tiles if i in forbidden)
+
+
+def _widens(op: OpDef, call: Call) -> bool:
+    if op.name != "tile.cast" or not isinstance(call.type, TileType):
+        return False
+    source = call.args[0].type
+    return isinstance(source, TileType) and call.type.dtype.bits > source.dtype.bits
+
+
+def touches_memory(call: Call) -> bool:
+    """Whether executing the call reads or writes tiles."""
+    op = op_of(call)
+    return op is not None and op.memory is not None and op.memory.access is Access.FULL
