@@ -9,14 +9,14 @@ from pypto_core.ir import Call, Function, FunctionType, Program, Submit, is_orch
 def entry_function(program: Program | Function, entry: str | None = None) -> Function:
     """The function named ``entry``; without a name the only one, or the only one that no other calls.
 
-    Of several that nobody calls, an orchestration function goes first. Raises UserError (PT603) when that leaves more
+    Of several that nobody calls, an orchestration function goes first. Raises UserError (PT530) when that leaves more
     than one, or none.
     """
     functions = {program.name: program} if isinstance(program, Function) else program.functions
     if entry is not None:
         if entry not in functions:
             raise UserError(
-                f"there is no function '{entry}'", code="PT603", facts={"functions": ", ".join(functions)}
+                f"there is no function '{entry}'", code="PT530", facts={"functions": ", ".join(functions)}
             )
         return functions[entry]
     called = {
@@ -35,7 +35,7 @@ def entry_function(program: Program | Function, entry: str | None = None) -> Fun
             return choice[0]
     raise UserError(
         "several functions could be the entry" if roots else "no function can be the entry",
-        code="PT603",
+        code="PT530",
         facts={"functions": ", ".join(f.name for f in roots or functions.values())},
         remedy="name it with entry=...",
     )

@@ -78,13 +78,15 @@ class Separation:
     """Two blocks of one space that may share no byte although their lifetimes would allow it.
 
     ``reasons``: why, as short words. ``relaxable``: whether a planner that finds no other way may let them share,
-    at the price of one active reuse.
+    at the price of one active reuse. ``same_start``: they may share after all when both start at one address, as an
+    operator may write over the operand that it reads, but not over a shifted part of it.
     """
 
     a: str
     b: str
     reasons: tuple[str, ...] = attrs.field(default=(), converter=tuple)
     relaxable: bool = False
+    same_start: bool = False
 
 
 @attrs.frozen(kw_only=True)
@@ -287,10 +289,14 @@ def _neighbours(
 
 def _check_separations(problem: PlacementProblem, placement: Placement) -> Iterator[Violation]:
     given_up = {frozenset(pair) for pair in placement.relaxed}
+    sizes = {block.name: block.size for block in problem.blocks}
     for separation in problem.separations:
         if separation.relaxable and frozenset((separation.a, separation.b)) in given_up:
             continue
-        if shares_bytes(problem, placement, separation.a, separation.b):
+        both = placement.offsets.get(separation.a), placement.offsets.get(separation.b)
+        if separation.same_start and both[0] == both[1]:
+            continue
+        if _share(sizes, placement.offsets, separation.a, separation.b):
             why = ", ".join(separation.reasons) or "no reason given"
             yield Violation(
                 kind="separation",
@@ -301,23 +307,22 @@ def _check_separations(problem: PlacementProblem, placement: Placement) -> Itera
 
 def shares_bytes(problem: PlacementProblem, placement: Placement, a: str, b: str) -> bool:
     """Whether two blocks of one space have a byte in common, at whatever time."""
-    at_a, at_b = placement.offsets.get(a), placement.offsets.get(b)
-    if at_a is None or at_b is None:
-        return False
     sizes = {block.name: block.size for block in problem.blocks if block.name in (a, b)}
-    return at_a < at_b + sizes[b] and at_b < at_a + sizes[a]
+    return _share(sizes, placement.offsets, a, b)
+
+
+def _share(sizes: Mapping[str, int], offsets: Mapping[str, int], a: str, b: str) -> bool:
+    if a not in offsets or b not in offsets:
+        return False
+    return offsets[a] < offsets[b] + sizes[b] and offsets[b] < offsets[a] + sizes[a]
 
 
 def reuse_cost(problem: PlacementProblem, placement: Placement) -> int:
     """The summed weight of all penalties whose blocks share bytes; a given-up separation that does counts one."""
     sizes = {block.name: block.size for block in problem.blocks}
     offsets = placement.offsets
-
-    def share(a: str, b: str) -> bool:
-        return offsets[a] < offsets[b] + sizes[b] and offsets[b] < offsets[a] + sizes[a]
-
-    return sum(p.weight for p in problem.penalties if share(p.a, p.b)) + sum(
-        share(a, b) for a, b in placement.relaxed
+    return sum(p.weight for p in problem.penalties if _share(sizes, offsets, p.a, p.b)) + sum(
+        _share(sizes, offsets, a, b) for a, b in placement.relaxed
     )
 
 

@@ -30,7 +30,8 @@ class Property:
     """A name with a one-line meaning and, where it can be decided, a verifier.
 
     ``verifier`` takes a Program and yields Diagnostics, none when the property holds; it may be given as
-    ``"module:name"``. ``disturbed_by`` names the effects after which it is no longer guaranteed.
+    ``"module:name"``. One whose second parameter is called ``backend`` is handed the backend, or None where none is
+    configured. ``disturbed_by`` names the effects after which it is no longer guaranteed.
     """
 
     name: str

@@ -3,7 +3,7 @@
 from pypto_core.host import hookspecs
 from pypto_core.host.api import PLUGIN_API, PluginInfo, api_matches
 from pypto_core.host.catalogue import catalogued, distribution_for, known_distributions
-from pypto_core.host.discovery import GROUP
+from pypto_core.host.discovery import GROUP, find_candidates
 from pypto_core.host.health import Origin, PluginRecord, Status
 from pypto_core.host.hookspecs import hookimpl
 from pypto_core.host.host import Host, kernel_origin, load_host
@@ -27,6 +27,7 @@ __all__ = [
     "catalogued",
     "distribution_for",
     "failed_facts",
+    "find_candidates",
     "hookimpl",
     "hookspecs",
     "install_advice",

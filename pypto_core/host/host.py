@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterable, Mapping
 from functools import cache
+from importlib import import_module
 from types import MappingProxyType
 from typing import Any
 
@@ -170,9 +171,8 @@ def _precedence(candidate: Candidate) -> tuple[bool, str, str]:
 
 def kernel_origin() -> Origin:
     """The origin of the kernel's own properties and operators."""
-    import pypto_core
-
-    return Origin(KERNEL, pypto_core.__version__)
+    # By name, as the package also offers what lies in the layers above this one.
+    return Origin(KERNEL, import_module("pypto_core").__version__)
 
 
 def _kernel_things() -> dict[str, Iterable[Any]]:

@@ -59,7 +59,7 @@ def block(ctx: Context, nodes: Sequence[ast.stmt]) -> list[Stmt]:
             reader = readers.get(type(node))
             if reader is None:
                 raise _refused(ctx, node)
-            if comments.next_line > (node.end_lineno or 0):
+            if comments.next_line > (node.end_lineno or 0) and not ctx.pending_comments:
                 reader(ctx, node, out)
             else:
                 _with_comments(ctx, node, reader, out)
@@ -111,33 +111,30 @@ def _check_depth(ctx: Context, node: ast.stmt) -> None:
 
 
 def _with_comments(ctx: Context, node: ast.stmt, reader: Any, out: list[Stmt]) -> None:
-    """Read a statement and give it the comments that stand above it and on its own lines."""
-    inner = getattr(node, "body", None)
-    last = inner[0].lineno - 1 if isinstance(inner, list) and inner else node.end_lineno or node.lineno
-    if isinstance(inner, list) and inner and inner[0].lineno == node.lineno:
-        last = node.lineno
-    texts = ctx.comments.take(_header_end(node, last))
+    """Read a statement and give it the comments that stand above it and on its own lines.
+
+    Comments of a statement that leaves nothing behind, such as ``pass``, wait for the next one.
+    """
+    texts = (*ctx.pending_comments, *ctx.comments.take(_header_end(node)))
+    ctx.pending_comments = ()
     at = len(out)
     reader(ctx, node, out)
-    if texts and len(out) > at:
+    if len(out) > at:
         first = out[at]
         out[at] = replace(first, leading_comments=(*texts, *first.leading_comments))
-    elif texts:
-        ctx.pending_comments = (*ctx.pending_comments, *texts)
-    if ctx.pending_comments and len(out) > at and not texts:
-        out[at] = replace(out[at], leading_comments=(*ctx.pending_comments, *out[at].leading_comments))
-        ctx.pending_comments = ()
+    else:
+        ctx.pending_comments = (*texts, *ctx.pending_comments)
 
 
-def _header_end(node: ast.stmt, otherwise: int) -> int:
-    """The last line of a compound statement's head, the line of a simple one's end."""
+def _header_end(node: ast.stmt) -> int:
+    """The last line of a compound statement's head, the last line of a simple statement."""
     heads = _HEADS.get(type(node))
     if heads is None:
-        return otherwise
+        return node.end_lineno or node.lineno
     part: Any = getattr(node, heads[0])
     if isinstance(part, list):
         part = part[-1].context_expr
-    return part.end_lineno or otherwise
+    return part.end_lineno or node.lineno
 
 
 def region(ctx: Context, nodes: Sequence[ast.stmt]) -> tuple[list[Stmt], Yielded | None]:

@@ -37,8 +37,16 @@ class Comments:
 NO_COMMENTS = Comments([])
 
 
-def comments_of(lines: Sequence[str], node: ast.AST, first: int, last: int) -> Comments:
-    """The comments on lines ``first`` to ``last`` (1-based, inclusive) around a definition."""
+def comments_of(lines: Sequence[str], node: ast.FunctionDef) -> Comments:
+    """The comments of a function, those behind its last statement included."""
+    first, last = node.lineno, node.end_lineno or node.lineno
+    end = last
+    while end < len(lines) and (text := lines[end].lstrip()) is not None and (not text or text[0] == "#"):
+        end += 1
+        if text and len(lines[end - 1]) - len(text) > node.col_offset:
+            last = end
+        elif text:
+            break
     marked = [n for n in range(first, last + 1) if "#" in lines[n - 1]]
     if not marked:
         return NO_COMMENTS

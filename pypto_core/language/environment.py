@@ -36,13 +36,17 @@ class Opaque:
 PL = Name("")
 MISSING = Opaque("")
 
-_PLAIN = (bool, int, float, str, type(None), enum.Enum, Expr, Function, Program, MemRef, Name)
+_PLAIN = (bool, int, float, str, type(None), enum.Enum, Expr, Function, Program, MemRef, Name, Opaque)
 
 
 def captured(value: Any) -> Any:
     """A Python value as the parser takes it, or an Opaque that says what it is instead."""
     kind = type(value)
-    if kind is int or kind is float or kind is bool or kind is str or isinstance(value, _PLAIN):
+    if kind is int or kind is float or kind is bool or kind is str:
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return int(value)
+    if isinstance(value, _PLAIN):
         return value
     if isinstance(value, Dim):
         return value.expr
@@ -61,16 +65,13 @@ def captured(value: Any) -> Any:
 
 def _by_identity(value: Any) -> Any:
     if isinstance(value, type):
-        if value in vocabulary.ENUMS.values():
+        if issubclass(value, enum.Enum):
             return value
         return Opaque(f"the class {value.__name__}")
     path = getattr(value, "pl_path", None)
     if isinstance(path, str):
         return Name(path)
-    entry = getattr(value, "kernel_entry", None)
-    if entry is not None:
-        return entry
-    if value is vocabulary.adir:
+    if value is vocabulary.adir or getattr(value, "is_kernel_entry", False):
         return value
     if callable(value):
         return Opaque(f"the Python function {getattr(value, '__name__', value)!s}")

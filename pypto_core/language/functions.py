@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import WeakKeyDictionary
 
 import attrs
@@ -38,9 +38,11 @@ class Entry:
     from outside of its program that it calls, by name.
     """
 
+    is_kernel_entry: ClassVar[bool] = True
+
     __slots__ = (
         "busy", "context", "directions", "env", "function", "in_class", "name", "node", "options", "params", "pulled",
-        "return_types", "session", "source",
+        "return_types", "session", "signed", "source",
     )  # fmt: skip
 
     def __init__(
@@ -62,6 +64,7 @@ class Entry:
         self.pulled: dict[str, Function | Entry] = {}
         self.function: Function | None = None
         self.busy = False
+        self.signed = False
 
     def read(self) -> Function:
         """The function, read now unless it was before."""
@@ -112,7 +115,7 @@ class Module:
 
 def callee_of(entry: Entry, ctx: Context, node: ast.AST) -> Callee:
     """A function of the text as something to call; its body is read only if nothing else says what it returns."""
-    if entry.context is None:
+    if not entry.signed:
         entry.session.read_signature(entry)
 
     def returns() -> tuple[Type, ...]:

@@ -265,8 +265,6 @@ def _as_index(
         return ctx.session.index(value)
     if isinstance(value, Expr) and isinstance(value.type, ScalarType) and value.type.dtype.is_int:
         return value
-    if isinstance(value, enum.Enum) and isinstance(value.value, int):
-        return ctx.session.index(value.value)
     raise ctx.fail(
         ParserTypeError,
         f"argument '{param.name}' of pl.{op.name} must be an integer, not {value_text(value)}",

@@ -156,7 +156,7 @@ def _is_op(ctx: Context, path: str) -> bool:
     return path in table or any(f"{space}.{path.rstrip('_')}" in table for space in vocabulary.OP_NAMESPACES)
 
 
-def _member(ctx: Context, node: ast.Attribute, owner: type[enum.Enum]) -> enum.Enum:
+def _member(ctx: Context, node: ast.Attribute, owner: type[enum.Enum]) -> enum.Enum | int:
     member = owner.__members__.get(node.attr)
     if member is None:
         raise ctx.fail(
@@ -165,7 +165,7 @@ def _member(ctx: Context, node: ast.Attribute, owner: type[enum.Enum]) -> enum.E
             node,
             did_you_mean(node.attr, owner.__members__, "members: " + ", ".join(owner.__members__)),
         )
-    return member
+    return int(member) if isinstance(member, int) else member
 
 
 def unknown_word(ctx: Context, node: ast.AST, path: str) -> ParserError:

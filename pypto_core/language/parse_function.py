@@ -75,6 +75,7 @@ def read_signature(entry: Entry, module: Module | None = None, auto_dims: bool =
         open_entry(entry, module, auto_dims)
     ctx = entry.context
     assert ctx is not None
+    entry.signed = True
     try:
         _signature(entry, ctx)
     except DiagnosticError as error:
@@ -180,7 +181,7 @@ def _returned(ctx: Context, node: ast.expr) -> Spec:
 
 def read_body(entry: Entry) -> None:
     """Read the body and make the function."""
-    if entry.context is None:
+    if not entry.signed:
         read_signature(entry)
     ctx = entry.context
     assert ctx is not None
@@ -197,7 +198,7 @@ def _body(entry: Entry, ctx: Context) -> None:
     node = entry.node
     lines = entry.source.lines
     top = node.decorator_list[0].lineno if node.decorator_list else node.lineno
-    ctx.comments = comments_of(lines, node, node.lineno, node.end_lineno or node.lineno)
+    ctx.comments = comments_of(lines, node)
     ctx.fresh = {p.name_hint for p in entry.params} if entry.options.strict_ssa else None
     attrs, rest = _function_notes(ctx, node.body, entry)
     external = entry.options.requires_runtime_binding

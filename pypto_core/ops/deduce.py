@@ -196,10 +196,11 @@ def promoted(a: TileType | TensorType, b: TileType | TensorType) -> DataType:
 def broadcast(a: Dims, b: Dims) -> Dims:
     """The common shape of two operands; an extent of 1 stretches, missing leading axes count as 1.
 
-    Extents that are neither equal nor provably different are taken to be equal.
+    Extents that are neither equal nor provably different are taken to be equal. ``a`` itself when it is the result.
     """
     if a is b or shapes_equal(a, b):
         return a
+    given = a
     if len(a) < len(b):
         a = (INDEX_ONE,) * (len(b) - len(a)) + a
     elif len(b) < len(a):
@@ -218,7 +219,11 @@ def broadcast(a: Dims, b: Dims) -> Dims:
             )
         else:
             out.append(x)
-    return tuple(out)
+    return (
+        given
+        if len(given) == len(out) and all(x is y for x, y in zip(given, out, strict=True))
+        else tuple(out)
+    )
 
 
 def need_equal_extent(a: Expr, b: Expr, left: str, right: str, remedy: str) -> None:

@@ -105,7 +105,8 @@ Completer = Callable[[list[Expr | None]], None]
 """Fills in operands that were left out (None), from those given, in the list itself."""
 
 
-@attrs.frozen(kw_only=True)
+# Rows are compared by identity: generated comparisons would only cost import time.
+@attrs.frozen(kw_only=True, eq=False)
 class OpDef:
     """An operator.
 

@@ -27,6 +27,7 @@ from pypto_core.diagnostics import (
 from pypto_core.ir import EMPTY_MAP, Call, DataType, Expr, MemorySpace, Op, TileType, freeze_map, replace
 from pypto_core.ops.kinds import OPERAND_TEXT, Kind, kind_remedy
 from pypto_core.ops.opdef import INHERIT, FromOption, OpDef, OpMemory, Param
+from pypto_core.ops.wording import type_text
 
 
 @attrs.frozen
@@ -298,7 +299,7 @@ def check_arity(op: OpDef, args: tuple[Expr, ...]) -> None:
     for param, check, arg in zip(op.operands, op.checks, args, strict=False):
         if not check(arg):
             raise OpError(
-                f"argument '{param.name}' of {op.name} must be {OPERAND_TEXT[param.kind]}, not {_type_text(arg)}",
+                f"argument '{param.name}' of {op.name} must be {OPERAND_TEXT[param.kind]}, not {type_text(arg.type)}",
                 remedy=kind_remedy(param.kind, arg.type),
             )
 
@@ -310,7 +311,3 @@ def _wrong_count(op: OpDef, count: int) -> OpError:
         facts={"arguments": ", ".join(p.name for p in op.operands) or "none"},
         remedy="give each of the arguments listed" if count < op.least else "remove what is not listed",
     )
-
-
-def _type_text(arg: Expr) -> str:
-    return repr(arg.type)

@@ -124,6 +124,7 @@ def _synchronisation() -> Iterator[OpDef]:
         yield _effect(name, f"wait until all work of the {what} is done")
     yield _effect("fence", "order memory accesses")
     yield _effect("cacheinvalid", "drop what the cache holds of a tensor", (tensor("tensor"),))
+    yield _effect("dump_tag", "mark a tensor to be written out for debugging", (tensor("tensor"),))
     kinds = (Param("core_type", Kind.TEXT, OMIT), Param("mode", Kind.TEXT, OMIT))
     yield _effect("syncall", "wait for all cores", kinds)
     yield _effect("set_ffts", "set the address of the cross-core flags", (tensor("workspace"),))

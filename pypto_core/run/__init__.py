@@ -16,6 +16,7 @@ from pypto_core.run.instruments import (
 )
 from pypto_core.run.level import VerificationLevel, level_from_environment
 from pypto_core.run.log import DiagnosticLog
+from pypto_core.run.memory_table import MemoryRow, memory_table
 from pypto_core.run.options import Options
 from pypto_core.run.pipeline import MismatchError, Pipeline
 from pypto_core.run.plan import ANCHORS, Wishes, goals_of, initial_state, make_problem, resolve
@@ -31,6 +32,7 @@ __all__ = [
     "DiagnosticLog",
     "DumpInstrument",
     "Instrument",
+    "MemoryRow",
     "MismatchError",
     "Options",
     "PassContext",
@@ -55,6 +57,7 @@ __all__ = [
     "initial_state",
     "level_from_environment",
     "make_problem",
+    "memory_table",
     "require",
     "resolve",
     "structural",

@@ -73,31 +73,41 @@ def relevant(model: Model, alive: int, must: int) -> int:
                     todo.append(i)
 
 
-def landmarks(model: Model, alive: int, must: int, order: list[int]) -> int:
-    """Atoms that occur in every plan: the demanded ones and those on every relaxed way to a goal.
+def landmarks(
+    model: Model, must: int, order: list[int], waits: list[int]
+) -> tuple[int, dict[int, int]]:
+    """Atoms that occur in every plan, and for each atom those that run before it in every plan with it.
 
     The greatest fixpoint of: what a property depends on is what all its makers share, and what an atom
-    depends on is itself with all that its requirements and its chain depend on.
+    depends on is itself with all that its requirements and the atoms it waits for depend on. ``order`` is a
+    firing order of the atoms that can fire at all.
     """
-    everything = alive
+    everything = sum(1 << i for i in order)
     need = [0 if model.start >> b & 1 else everything for b in range(len(model.properties))]
-    own = [1 << i | model.chain[i] for i in range(len(model.atoms))]
+    before = dict.fromkeys(order, everything)
+    requires = {i: list(bits(model.requires[i])) for i in order}
+    makes = {i: list(bits(model.makes[i])) for i in order}
+    behind = {i: list(bits(waits[i])) for i in order}
     changed = True
     while changed:
         changed = False
         for i in order:
-            mine = own[i]
-            for b in bits(model.requires[i]):
+            mine = 1 << i
+            for b in requires[i]:
                 mine |= need[b]
-            for b in bits(model.makes[i]):
+            for j in behind[i]:
+                mine |= before.get(j, everything)
+            if mine != before[i]:
+                before[i] = mine
+                changed = True
+            for b in makes[i]:
                 less = need[b] & mine
                 if less != need[b]:
                     need[b] = less
                     changed = True
-    found = must & alive
-    for i in bits(must & alive):
-        for b in bits(model.requires[i]):
-            found |= need[b]
+    found = must
+    for i in bits(must):
+        found |= before.get(i, 0)
     for b in bits(model.goal):
         found |= need[b]
-    return found
+    return found, before

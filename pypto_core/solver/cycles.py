@@ -30,7 +30,7 @@ def order_graph(model: Model) -> nx.DiGraph:
     everything = (1 << len(model.atoms)) - 1
     alive = relevant(model, everything, model.must)
     _, order = relaxed(model, alive, model.chain, model.start)
-    inside = landmarks(model, alive & sum(1 << i for i in order), model.must, order)
+    inside, _ = landmarks(model, model.must, order, model.chain)
     graph: nx.DiGraph = nx.DiGraph()
     graph.add_nodes_from(sorted(model.atoms[i].instance for i in bits(inside)))
     makers = model.producers()

@@ -16,17 +16,18 @@ only atoms run that neither need, make nor destroy anything contested, so that i
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import attrs
 
-from pypto_core.solver.closure import landmarks, relaxed, relevant
+from pypto_core.solver.closure import relevant
+from pypto_core.solver.inference import infer, with_chains
 from pypto_core.solver.model import Model, bits
 
 UNBOUNDED = 1 << 30
 
-Key = tuple[int, int, int]
-"""What holds, what ran, and which optional atoms were committed to."""
+Key = tuple[int, int]
+"""What holds and what ran."""
 
 
 class BudgetExceeded(Exception):
@@ -39,14 +40,15 @@ class BudgetExceeded(Exception):
 
 @attrs.define(eq=False)
 class _Frame:
-    """A state that has to be decided, what is left to spend, and the branches still to try.
+    """A state that has to be decided, what is left to spend, and the atoms still to try next.
 
-    A branch is an atom to run, or an optional atom to commit to.
+    ``chosen`` are unrun optional atoms that every completion contains; they are paid for.
     """
 
     key: Key
+    chosen: int
     budget: int
-    branches: Iterator[tuple[bool, int]]
+    branches: Iterator[int]
 
 
 @attrs.define(eq=False)
@@ -65,32 +67,20 @@ class Search:
         self, model: Model, alive: int, must: int, budget: int, extra: dict[int, int] | None = None
     ) -> None:
         self.model, self.limit, self.states = model, budget, 0
-        self.must = self._with_chains(must)
-        self.alive = relevant(model, alive, self.must)
-        pred = [p & self.alive for p in model.pred]
+        must = with_chains(model, must)
+        alive = relevant(model, alive, must)
+        pred = [p & alive for p in model.pred]
         for i, mask in (extra or {}).items():
-            pred[i] |= mask & self.alive
-        waits = [p & self.must | c for p, c in zip(pred, model.chain, strict=True)]
-        held, order = relaxed(model, self.alive, waits, model.start)
-        reached = sum(1 << i for i in order)
-        self.possible = not self.must & ~reached and not model.goal & ~held
-        self.alive &= reached
+            pred[i] |= mask & alive
+        law = infer(model, alive, must, pred)
+        self.possible, self.must, self.alive = law.possible, law.must, law.alive
+        self.waits, self.before, self.order = law.waits, law.before, law.order
+        self.repairs = law.repairs
         # Providers that are in every plan are no choice.
-        self.base = 0
-        if self.possible and self.alive & ~self.must:
-            forced = self._with_chains(landmarks(model, self.alive, self.must, order))
-            self.base = (forced & ~self.must).bit_count()
-            self.must |= forced
+        self.base = (self.must & ~must).bit_count()
         self.optional = self.alive & ~self.must
         self.pred = [p & self.alive for p in pred]
-        self.waits = [p & self.must | c for p, c in zip(self.pred, model.chain, strict=True)]
-        self.order = [i for i in order if self.alive >> i & 1]
         self._index()
-
-    def _with_chains(self, must: int) -> int:
-        for i in bits(must):
-            must |= self.model.chain[i]
-        return must
 
     def _index(self) -> None:
         model = self.model
@@ -121,6 +111,12 @@ class Search:
             loses = model.kills[i] | model.makes[i] & self.contested
             self.plain[i] = not loses and not self.pred[i] & self.optional
         self.touchy = [i for i in self.order if not self.plain[i]]
+        # For an atom that makes something contested: those that can't run before it anyway.
+        self.behind: dict[int, int] = dict.fromkeys(self.touchy, 0)
+        for j in self.order:
+            for i in self.touchy:
+                if self.before[j] >> i & 1:
+                    self.behind[i] |= 1 << j
         # The bits whose makers have to be looked at: any other one stays once its demanded maker has run.
         self.open_bits = 0
         for b in range(width):
@@ -148,16 +144,19 @@ class Search:
             if model.goal >> b & 1 or self.users[b] & others:
                 return False
         for b in bits(model.makes[i] & self.contested):
-            if self.killers[b] & others and (model.goal >> b & 1 or self.users[b] & others):
+            if self.killers[b] & others & ~self.behind[i] and (model.goal >> b & 1 or self.users[b] & others):
                 return False
         return True
 
     def hopeless(self, i: int, held: int, ran: int) -> bool:
-        """Whether atom i now would destroy what a demand still needs and nothing can make again."""
+        """Whether atom i now would destroy what a demand still needs and nothing can make again in time."""
         others = ~ran & ~(1 << i)
         for b in bits(self.model.kills[i] & held):
-            if self.model.goal >> b & 1 or self.users[b] & self.must & others:
-                if not self.makers[b] & others:
+            makers = self.makers[b] & others
+            if not makers and self.model.goal >> b & 1:
+                return True
+            for user in bits(self.users[b] & self.must & others):
+                if all(self.before[maker] >> user & 1 for maker in bits(makers)):
                     return True
         return False
 
@@ -172,29 +171,31 @@ class Search:
         stack = [first]
         while stack:
             frame = stack[-1]
-            for run, i in frame.branches:
-                child = self._branch(frame, run, i)
+            for i in frame.branches:
+                child = self._branch(frame, i)
                 if child is True:
                     for done in stack:
-                        known = self.fine.get(done.key, UNBOUNDED + 1)
-                        self.fine[done.key] = min(known, done.budget)
+                        self._remember(self.fine, done, min)
                     return True
                 if child is not False:
                     stack.append(child)
                     break
             else:
-                self.dead[frame.key] = max(self.dead.get(frame.key, -1), frame.budget)
+                self._remember(self.dead, frame, max)
                 stack.pop()
         return False
 
-    def _branch(self, frame: _Frame, run: bool, i: int) -> _Frame | bool:
-        held, ran, chosen = frame.key
+    def _remember(self, table: dict[Key, int], frame: _Frame, better: Callable[[int, int], int]) -> None:
+        table[frame.key] = better(table.get(frame.key, frame.budget), frame.budget)
+
+    def _branch(self, frame: _Frame, i: int) -> _Frame | bool:
+        held, ran = frame.key
         bit = 1 << i
-        if not run:
-            return self._enter(held, ran, chosen | bit, frame.budget - 1, [i])
+        price = 0 if (self.must | frame.chosen) & bit else 1
+        budget = frame.budget - frame.chosen.bit_count() - price
         woken = self._woken(i, held)
         held = held & ~self.model.kills[i] | self.model.makes[i]
-        return self._enter(held, ran | bit, chosen & ~bit, frame.budget, woken)
+        return self._enter(held, ran | bit, frame.chosen & ~bit, budget, woken)
 
     def _woken(self, i: int, held: int) -> list[int]:
         """The atoms that may have waited for atom i."""
@@ -214,6 +215,8 @@ class Search:
             if forced < 0:
                 return False
             if not forced:
+                forced = self._best_choice(held, ran, chosen, choices)
+            if not forced:
                 break
             chosen |= forced
             budget -= forced.bit_count()
@@ -221,9 +224,11 @@ class Search:
         least = _packing(choices)
         if budget < least:
             return False
-        key = (held, ran, chosen)
+        key, slack = (held, ran), budget - least
         if budget >= (self.optional & ~ran & ~chosen).bit_count():
             budget = UNBOUNDED  # one entry in the memory stands for every budget that can't run out
+        else:
+            budget += chosen.bit_count()
         if self.dead.get(key, -1) >= budget:
             return False
         if self.fine.get(key, UNBOUNDED + 1) <= budget:
@@ -234,7 +239,22 @@ class Search:
         if not self._reaches(held, ran):
             self.dead[key] = UNBOUNDED
             return False
-        return _Frame(key, budget, iter(self._branches(key, choices, budget - least)))
+        return _Frame(key, chosen, budget, iter(self._branches(held, ran, chosen, choices, slack)))
+
+    def _best_choice(self, held: int, ran: int, chosen: int, choices: list[int]) -> int:
+        """An atom of an open choice that serves as well as any other of it, as a mask; 0 when there is none.
+
+        It can run now and lose nothing by it; what the others would add to it holds already, and nothing can
+        destroy what they make. So a completion with another one is as good with this one instead, run now.
+        """
+        makes, contested = self.model.makes, self.contested
+        for able in choices:
+            for i in bits(able):
+                if not self.plain[i] or not self.runnable(i, held, ran, chosen):
+                    continue
+                if all(not makes[j] & (contested | ~held & ~makes[i]) for j in bits(able) if j != i):
+                    return 1 << i
+        return 0
 
     def _settle(self, held: int, ran: int, chosen: int, woken: list[int]) -> tuple[int, int, int]:
         """Runs every demanded atom that loses nothing by it, and what this makes possible."""
@@ -276,10 +296,14 @@ class Search:
         demanded = (self.must | chosen) & ~ran
         goal, forced = self.model.goal, 0
         choices: list[int] = []
-        for b in bits(self.open_bits & ~held):
-            if not (goal >> b & 1 or self.users[b] & demanded):
-                continue
-            able = self.makers[b] & usable
+        open_needs = [
+            self.makers[b]
+            for b in bits(self.open_bits & ~held)
+            if goal >> b & 1 or self.users[b] & demanded
+        ]
+        open_needs += [able for killer, able in self.repairs if not ran >> killer & 1]
+        for makers in open_needs:
+            able = makers & usable
             if able & demanded:
                 continue
             if not able:
@@ -308,31 +332,31 @@ class Search:
             left = rest
         return not self.model.goal & ~held and not self.must & ~ran
 
-    def _branches(self, key: Key, choices: list[int], slack: int) -> Iterator[tuple[bool, int]]:
-        """What to try, most promising first.
+    def _branches(
+        self, held: int, ran: int, chosen: int, choices: list[int], slack: int
+    ) -> Iterator[int]:
+        """The atoms a completion may begin with, most promising first.
 
-        With an open choice every completion takes one of its atoms. Otherwise the first atom of a completion
-        is a demanded one that can run now, or an optional one that serves something, now or after a loss.
+        Demanded ones that can run now, and optional ones that make something new that is or may be needed;
+        with nothing to spare only such as an open choice asks for.
         """
-        held, ran, chosen = key
-        if choices:
-            for i in bits(min(choices, key=lambda able: (able.bit_count(), able))):
-                yield False, i
-            return
         model = self.model
+        demanded = (self.must | chosen) & ~ran
         ranked: list[tuple[int, int]] = []
         for i in self.touchy:
-            if not (self.must | chosen) >> i & 1 or ran >> i & 1 or not self.runnable(i, held, ran, chosen):
-                continue
-            if not self.hopeless(i, held, ran):
+            if demanded >> i & 1 and self.runnable(i, held, ran, chosen) and not self.hopeless(i, held, ran):
                 new, harm = model.makes[i] & ~held, model.kills[i] & held
                 ranked.append(((1 if harm else 0) if new else 2 + (1 if harm else 0), i))
         for _, i in sorted(ranked):
-            yield True, i
-        if slack > 0 and self.optional & ~ran & ~chosen:
-            for i in bits(self._useful(held, ran, chosen)):
-                if model.makes[i] & ~held:
-                    yield False, i
+            yield i
+        wanted = 0
+        for able in choices:
+            wanted |= able
+        if slack > 0:
+            wanted |= self._useful(held, ran, chosen)
+        for i in bits(wanted & ~demanded & ~ran):
+            if model.makes[i] & ~held and self.runnable(i, held, ran, chosen):
+                yield i
 
     def _useful(self, held: int, ran: int, chosen: int) -> int:
         """Optional atoms that can serve something: makers, backwards, of what may be needed now or again."""

@@ -86,7 +86,7 @@ def random_inputs(function: Function, seed: int = 0, dims: Mapping[str, int] | N
         else:
             raise UserError(
                 f"no random input can be made for '{name}'",
-                code="PT610",
+                code="PT531",
                 span=param.span,
                 facts={"type": kind},
                 remedy="pass the inputs",
@@ -101,7 +101,7 @@ def _extent(dim: Expr, fixed: dict[str, int]) -> int:
         return fixed.setdefault(base_name(dim.name_hint), DEFAULT_EXTENT)
     function = _ARITHMETIC.get(type(dim))
     if function is None:
-        raise UserError(f"the extent {dim!r} can't be worked out", code="PT610", remedy="pass the inputs")
+        raise UserError(f"the extent {dim!r} can't be worked out", code="PT531", remedy="pass the inputs")
     return function(_extent(dim.left, fixed), _extent(dim.right, fixed))  # type: ignore[attr-defined]
 
 
@@ -146,4 +146,4 @@ def numpy_type(dtype: DataType) -> Any:
     try:
         return np.dtype(name)
     except TypeError:
-        raise UserError(f"numpy has no type for {dtype}", code="PT610", remedy="pass the inputs") from None
+        raise UserError(f"numpy has no type for {dtype}", code="PT531", remedy="pass the inputs") from None

@@ -1,7 +1,8 @@
 """Calls: operators by their full path, functions of the program through ``self``, tasks through ``pl.submit``.
 
 Arguments stand in the order of the operator's parameters. An option that its table marks as positional stands without
-its name, and what follows a named one is named too. Notes of the compiler come last as ``attrs={…}``.
+its name, and what follows a named one is named too. ``option=None`` says that a call lacks an option which the written
+form has a default for. Notes of the compiler come last as ``attrs={…}``.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from pypto_core.ir import Call, ConstFloat, ConstInt, Expr, GlobalVar, Op, Submit
-from pypto_core.ops.opdef import OpDef, Param
+from pypto_core.ops.opdef import OMIT, REQUIRED, OpDef, Param
 from pypto_core.ops.registry import op_of
 from pypto_core.text.writer import Writer
 
@@ -48,6 +49,15 @@ def _all_operands_first(op: OpDef) -> bool:
     return True
 
 
+def _defaulted(w: Writer, op: OpDef) -> tuple[str, ...]:
+    """The options that the written form fills in when they are left out."""
+    known = w.defaulted.get(op.name)
+    if known is None:
+        known = tuple(p.name for p in op.options if p.default is not REQUIRED and p.default is not OMIT)
+        w.defaulted[op.name] = known
+    return known
+
+
 def call(w: Writer, node: Call, least: int, typed: bool) -> str:
     """The text of a call."""
     target = node.op
@@ -61,6 +71,8 @@ def call(w: Writer, node: Call, least: int, typed: bool) -> str:
         parts += [f"{_keyword(k)}={_option(w, op, k, v)}" for k, v in node.kwargs.items()]
     else:
         parts = _arranged(w, op, node)
+    if op is not None:
+        parts += [f"{_keyword(name)}=None" for name in _defaulted(w, op) if name not in node.kwargs]
     return _finish(w, w.pl + _path(target.name), parts, node)
 
 

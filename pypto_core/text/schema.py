@@ -180,4 +180,9 @@ class ClassTable:
 def kernel_classes() -> ClassTable:
     """All classes of :mod:`pypto_core.ir`."""
     found = [getattr(ir, name) for name in ir.__all__]
-    return ClassTable.of(c for c in found if isinstance(c, type) and issubclass(c, Node | Type | enum.Enum))
+    kinds = [c for c in found if isinstance(c, type) and issubclass(c, Node | Type | enum.Enum)]
+    return ClassTable.of(c for c in kinds if c not in _BASES)
+
+
+# Bases stand for no node of their own; each has fewer fields than what uses it expects.
+_BASES = (Node, Type, ir.Expr, ir.Stmt, ir.ScopeStmt, ir.BinaryExpr, ir.UnaryExpr)

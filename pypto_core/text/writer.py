@@ -61,6 +61,7 @@ class Writer:
         self.callees: dict[str, None] = {}
         self.in_signature = False
         self.plain_ops: dict[str, bool] = {}
+        self.defaulted: dict[str, tuple[str, ...]] = {}
         # id → (type, text); keeping the type keeps its id taken.
         self._body_types: dict[int, tuple[Type, str]] = {}
         self._signature_types: dict[int, tuple[Type, str]] = {}

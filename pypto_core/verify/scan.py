@@ -8,7 +8,7 @@ long as the function lives; a pass that leaves a function alone leaves nothing t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, cast
 from weakref import WeakKeyDictionary
 
 import attrs
@@ -220,7 +220,7 @@ class _Reader:
         stack: list[Any] = [root]
         while stack:
             node: Any = stack.pop()
-            cls: Any = type(node)
+            cls = cast("type[object]", type(node))
             if cls is Var or cls is IterArg:
                 found.append(node)
                 self.solid.add(node)
@@ -260,7 +260,7 @@ class _Reader:
 def _below(node: Any) -> list[Any]:
     """What an uncommon expression holds, last part first."""
     out: list[Any] = []
-    cls: Any = type(node)
+    cls = cast("type[object]", type(node))
     for field in child_fields(cls):
         value = field.get(node)
         if field.kind == NODES:

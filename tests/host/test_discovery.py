@@ -24,7 +24,7 @@ from pypto_core.contract import (
     Target,
 )
 from pypto_core.diagnostics import UserError
-from pypto_core.host import Host, Status, hookimpl, load_host
+from pypto_core.host import Host, Status, find_candidates, hookimpl, load_host
 from pypto_core.ir import UnknownType
 from pypto_core.ops import OpDef
 
@@ -294,6 +294,17 @@ def test_the_order_of_installation_means_nothing(installed: Make) -> None:
     assert {tuple(host.passes) for host in hosts} == {("P", "X", "Y", "Z")}
     assert len({tuple((r.name, r.status) for r in host.health) for host in hosts}) == 1
     assert {host.passes.origin("P").plugin for host in hosts} == {"a"}
+
+
+def test_candidates_are_sorted_and_not_imported(installed: Make) -> None:
+    entries = [
+        installed("b", RuntimeError(), distribution="two"),
+        installed("a", RuntimeError()),
+        installed("b", RuntimeError(), distribution="one"),
+        installed("a", RuntimeError()),
+    ]
+    found = [(c.name, c.distribution) for c in find_candidates(entries)]
+    assert found == [("a", "pypto-plugin-a"), ("b", "one"), ("b", "two")]
 
 
 def test_each_broken_plugin_is_warned_of_once(installed: Make, caplog: pytest.LogCaptureFixture) -> None:

@@ -98,7 +98,7 @@ def scalars(leaves: list[Expr], depth: int = 3) -> st.SearchStrategy[Expr]:
 class _Builder:
     def __init__(self, draw: Any) -> None:
         self.draw = draw
-        self.left = draw(st.integers(1, 10))
+        self.left = draw(st.integers(1, 7))
         self.base = Var(draw(st.sampled_from(["mem_vec_0", "x", "buf"])), PTR)
         self.open = Var("M", INDEX)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import attrs
@@ -26,9 +25,8 @@ from pypto_core.ir import (
     Type,
     Var,
     scalar_type,
-    structural_equal,
 )
-from pypto_core.ops import create_call
+from pypto_core.ops import create_call, dims_text
 
 LETTERS = {"r": TileLayout.row_major, "c": TileLayout.col_major, "n": TileLayout.none_box}
 
@@ -82,25 +80,25 @@ class Kit:
         stride: Any = (),
     ) -> Var:
         view = TensorView(
-            layout=TensorLayout[layout], valid_shape=() if valid is None else dims(*valid), stride=dims(*stride)
+            layout=TensorLayout[layout],
+            valid_shape=() if valid is None else dims(*valid),
+            stride=dims(*stride),
         )
         return Var("x", TensorType(dims(*shape), dtype, None, view))
 
-    def call(self, name: str, *args: Any, **kwargs: Any) -> Call:
+    def call(self, name: str, /, *args: Any, **kwargs: Any) -> Call:
         """Numbers become INDEX constants, lists become tuples."""
         made = [
             a if isinstance(a, Expr) else self.tuple(*a) if isinstance(a, list) else ConstInt(a) for a in args
         ]
         return create_call(name, made, kwargs)
 
-    def of(self, name: str, *args: Any, **kwargs: Any) -> Any:
+    def of(self, name: str, /, *args: Any, **kwargs: Any) -> Any:
         """The type of a call."""
         return self.call(name, *args, **kwargs).type
 
     def show(self, kind: Type) -> str:
         """A tile or tensor type in short: ``[64, 64] fp32 Vec r/n/512 valid [8, 64] zero compact``."""
-        from pypto_core.ops import dims_text
-
         assert isinstance(kind, TileType | TensorType)
         text = f"{dims_text(kind.shape)} {kind.dtype}"
         if isinstance(kind, TensorType):
@@ -124,8 +122,3 @@ class Kit:
 @pytest.fixture(scope="session")
 def kit() -> Kit:
     return Kit()
-
-
-@pytest.fixture(scope="session")
-def same() -> Callable[[Any, Any], bool]:
-    return lambda a, b: structural_equal(a, b)

@@ -137,8 +137,13 @@ def test_column_reductions(kit: Any) -> None:
     tile = kit.tile(16, 64, valid=(5, 40))
     for name in ("col_sum", "col_max", "col_min", "col_prod"):
         assert kit.show(kit.of(f"tile.{name}", tile)) == "[1, 64] fp32 Vec r/n/512 valid [1, 40]"
-    assert kit.show(kit.of("tile.col_sum", tile, kit.tile(16, 64))) == "[1, 64] fp32 Vec r/n/512 valid [1, 40]"
-    assert kit.show(kit.of("tile.col_argmin", tile, kit.tile(16, 64))) == "[1, 64] int32 Vec r/n/512 valid [1, 40]"
+    assert (
+        kit.show(kit.of("tile.col_sum", tile, kit.tile(16, 64))) == "[1, 64] fp32 Vec r/n/512 valid [1, 40]"
+    )
+    assert (
+        kit.show(kit.of("tile.col_argmin", tile, kit.tile(16, 64)))
+        == "[1, 64] int32 Vec r/n/512 valid [1, 40]"
+    )
 
 
 @pytest.mark.parametrize(
@@ -218,7 +223,10 @@ def test_refused_comparisons(kit: Any) -> None:
 def test_transpose(kit: Any) -> None:
     tile = kit.tile(16, 64, valid=(5, 40))
     assert kit.show(kit.of("tile.transpose", tile, 0, 1)) == "[64, 16] fp32 Vec r/n/512 valid [40, 5]"
-    assert kit.show(kit.of("tile.transpose", kit.tile(1, 64), 0, -1, kit.tile(1, 64))) == "[64, 1] fp32 Vec c/n/512"
+    assert (
+        kit.show(kit.of("tile.transpose", kit.tile(1, 64), 0, -1, kit.tile(1, 64)))
+        == "[64, 1] fp32 Vec c/n/512"
+    )
     with pytest.raises(OpError, match="'axis2' must be a constant from -2 to 1"):
         kit.of("tile.transpose", tile, 0, 2)
 

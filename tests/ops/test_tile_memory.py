@@ -44,7 +44,9 @@ M, D = MemorySpace, DataType
 )
 def test_load_layout(kit: Any, window: list[int], layout: str, space: M | None, shown: str) -> None:
     options = {} if space is None else {"target_memory": space}
-    assert kit.show(kit.of("tile.load", kit.tensor(128, 128, layout=layout), [0, 0], window, **options)) == shown
+    assert (
+        kit.show(kit.of("tile.load", kit.tensor(128, 128, layout=layout), [0, 0], window, **options)) == shown
+    )
 
 
 def test_a_load_without_a_space_takes_the_boxes_of_the_one_it_gets(kit: Any) -> None:
@@ -86,7 +88,10 @@ def test_load_through_another_rank_takes_the_request_as_it_is(kit: Any) -> None:
 
 def test_scales_load_into_mat_in_boxes_of_32(kit: Any) -> None:
     scales = kit.tensor(16, 2, dtype=D.FP8E8M0, layout="MX_A_ZZ")
-    assert kit.show(kit.of("tile.load", scales, [0, 0], [16, 2], target_memory=M.Mat)) == "[16, 2] fp8e8m0 Mat r/r/32"
+    assert (
+        kit.show(kit.of("tile.load", scales, [0, 0], [16, 2], target_memory=M.Mat))
+        == "[16, 2] fp8e8m0 Mat r/r/32"
+    )
     for bad, options in ((scales, {}), (kit.tensor(16, 2, layout="MX_A_ZZ"), {"target_memory": M.Mat})):
         with pytest.raises(OpError, match="block scales"):
             kit.of("tile.load", bad, [0, 0], [16, 2], **options)
@@ -149,7 +154,9 @@ def test_atomic_stores(kit: Any, dtype: DataType) -> None:
 
 def test_atomic_refuses_what_memory_cannot_add(kit: Any) -> None:
     with pytest.raises(OpError, match="can't add uint8"):
-        kit.of("tile.store", kit.tile(16, 64, dtype=D.UINT8), [0, 0], kit.tensor(16, 64), atomic=AtomicType.Add)
+        kit.of(
+            "tile.store", kit.tile(16, 64, dtype=D.UINT8), [0, 0], kit.tensor(16, 64), atomic=AtomicType.Add
+        )
     kit.of("tile.store", kit.tile(16, 64, dtype=D.UINT8), [0, 0], kit.tensor(16, 64), atomic=AtomicType.None_)
 
 
@@ -173,7 +180,9 @@ def test_move_layout(kit: Any, source: Any, options: Any, shown: str) -> None:
 
 
 def test_move_of_a_column_into_right_is_row_major(kit: Any) -> None:
-    assert kit.show(kit.of("tile.move", kit.tile(64, 1), target_memory=M.Right)) == "[64, 1] fp32 Right r/c/512"
+    assert (
+        kit.show(kit.of("tile.move", kit.tile(64, 1), target_memory=M.Right)) == "[64, 1] fp32 Right r/c/512"
+    )
 
 
 def test_move_needs_its_target(kit: Any) -> None:
@@ -231,7 +240,12 @@ def test_full_is_row_major_even_as_a_column(kit: Any) -> None:
     [
         ({}, (0, 0), {"target_memory": M.Left}, "[16, 32] fp32 Left r/r/512"),
         ({}, (16, 32), {"target_memory": M.Right}, "[16, 32] fp32 Right r/c/512"),
-        ({"valid": (20, 64)}, (16, 0), {"target_memory": M.Left}, "[16, 32] fp32 Left r/r/512 valid [4, 32] compact"),
+        (
+            {"valid": (20, 64)},
+            (16, 0),
+            {"target_memory": M.Left},
+            "[16, 32] fp32 Left r/r/512 valid [4, 32] compact",
+        ),
         ({"valid": (20, 64)}, (16, 0), {"target_memory": M.Mat}, "[16, 32] fp32 Mat c/r/512 valid [4, 32]"),
         ({}, (0, 0), {}, "[16, 32] fp32 Vec r/n/512"),
         ({"space": "Acc"}, (0, 0), {"target_memory": M.Acc}, "[16, 32] fp32 Acc c/r/1024"),

@@ -103,7 +103,10 @@ def test_reshape_of_a_column_keeps_its_rows(kit: Any) -> None:
 def test_set_validshape(kit: Any) -> None:
     acc = kit.tile(64, 64, space="Acc", compact=True)
     n = kit.scalar("n")
-    assert kit.show(kit.of("tile.set_validshape", acc, 5, n)) == "[64, 64] fp32 Acc c/r/1024 valid [5, n] compact"
+    assert (
+        kit.show(kit.of("tile.set_validshape", acc, 5, n))
+        == "[64, 64] fp32 Acc c/r/1024 valid [5, n] compact"
+    )
     assert kit.of("tile.set_validshape", kit.tile(16, 64, valid=(5, 5)), 16, 64).tile_view is None
     for bad in ((65, 64), (64, -1)):
         with pytest.raises(OpError, match="is not within 0 and 64"):
@@ -125,7 +128,10 @@ def test_transpose_view(kit: Any, source: Any, shown: str) -> None:
 
 
 def test_reinterpret_view(kit: Any) -> None:
-    assert kit.show(kit.of("tile.reinterpret_view", kit.tile(16, 64), dtype=D.INT8)) == "[16, 256] int8 Vec r/n/512"
+    assert (
+        kit.show(kit.of("tile.reinterpret_view", kit.tile(16, 64), dtype=D.INT8))
+        == "[16, 256] int8 Vec r/n/512"
+    )
     column = kit.tile(64, 1)
     assert kit.show(kit.of("tile.reinterpret_view", column, dtype=D.FP16)) == "[128, 1] fp16 Vec c/n/512"
     shaped = kit.of("tile.reinterpret_view", kit.tile(16, 64), [32, 64], dtype=D.BF16)
@@ -153,7 +159,10 @@ def test_refused_reinterpretations(kit: Any, source: Any, args: Any, dtype: Data
 def test_fillpad(kit: Any) -> None:
     tile = kit.tile(16, 64, valid=(5, kit.scalar("n")))
     assert kit.show(kit.of("tile.fillpad", tile)) == "[16, 64] fp32 Vec r/n/512 zero"
-    assert kit.show(kit.of("tile.fillpad_inplace", tile, pad_value=PadValue.min)) == "[16, 64] fp32 Vec r/n/512 min"
+    assert (
+        kit.show(kit.of("tile.fillpad_inplace", tile, pad_value=PadValue.min))
+        == "[16, 64] fp32 Vec r/n/512 min"
+    )
     grown = kit.of("tile.fillpad_expand", tile, [32, 128], pad_value=PadValue.max)
     assert kit.show(grown) == "[32, 128] fp32 Vec r/n/512 max"
     with pytest.raises(OpError, match="fills with nothing"):

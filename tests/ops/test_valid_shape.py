@@ -78,7 +78,14 @@ def block(shape: tuple[int, ...], start: tuple[int, ...], size: tuple[int, ...])
         (40, 32, 16, None, False, 8),
         (40, 48, 16, None, False, 0),  # window behind the valid part
         (40, 32, 16, 4, False, 4),  # the author asks for less
-        (40, 32, 16, 12, False, 8),  # ... for more than is valid, but inside the source: narrowed without clamp
+        (
+            40,
+            32,
+            16,
+            12,
+            False,
+            8,
+        ),  # ... for more than is valid, but inside the source: narrowed without clamp
         (64, 56, 16, None, True, 8),
         (64, 56, 16, 16, True, 8),
         (64, 56, 16, 8, False, 8),  # the window overhangs, what is asked for does not
@@ -149,9 +156,17 @@ def test_clamp_guards_a_fully_valid_source_too() -> None:
         ((dims(64), dims(64), dims(56), dims(16), dims(8)), {"exact": True}, "window ends at 72"),
         ((dims(64), dims(64), dims(56), dims(16)), {"exact": False}, "read ends at 72"),
         ((dims(64), dims(40), dims(56), dims(16), dims(9)), {"exact": False}, "read ends at 65"),
-        ((dims(64), dims(64), dims(0), dims(16), dims(17)), {"exact": False, "clamp": True}, "larger than the window"),
+        (
+            (dims(64), dims(64), dims(0), dims(16), dims(17)),
+            {"exact": False, "clamp": True},
+            "larger than the window",
+        ),
         ((dims(64), dims(64), dims(0), dims(16), dims(-1)), {"exact": False}, "can't be negative"),
-        ((dims(64, 64), dims(64, 64), dims(0), dims(16, 16)), {"exact": False}, "offset has 1 entries for 2 axes"),
+        (
+            (dims(64, 64), dims(64, 64), dims(0), dims(16, 16)),
+            {"exact": False},
+            "offset has 1 entries for 2 axes",
+        ),
         ((dims(64), dims(64), dims(0), dims(16), dims(1, 1)), {"exact": False}, "valid_shape has 2 entries"),
     ],
 )
@@ -346,9 +361,7 @@ def test_accepted_symbolic_writes_are_right_for_all_values(data: st.DataObject) 
     pick = st.tuples(*[extents()] * rank)
     valid, source = data.draw(pick), data.draw(pick)
     offset = data.draw(st.tuples(*[st.just(ConstInt(0)) | extents() | st.just(v) for v in valid]))
-    source = tuple(
-        data.draw(st.just(s) | st.just(v)) for s, v in zip(source, valid, strict=True)
-    )
+    source = tuple(data.draw(st.just(s) | st.just(v)) for s, v in zip(source, valid, strict=True))
     shape = data.draw(st.tuples(*[st.integers(6, 14)] * rank))
     try:
         union = write_union(dims(*shape), valid, source, offset)

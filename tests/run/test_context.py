@@ -126,6 +126,14 @@ def test_disabled_diagnostics_are_not_logged() -> None:
     assert [d.code for d in context.log] == ["PH002"]
 
 
+def test_the_log_says_whether_something_is_new() -> None:
+    first = Diagnostic(code="X", message="m", remedy="one way")
+    log = DiagnosticLog()
+    assert [log.add(first), log.add(attrs.evolve(first, remedy="another"))] == [True, False]
+    assert log.add(attrs.evolve(first, severity=Severity.WARNING))
+    assert [d.remedy for d in log] == ["one way", "one way"]
+
+
 def test_the_log_takes_from_many_threads() -> None:
     log = DiagnosticLog()
     threads = [

@@ -119,7 +119,9 @@ def test_a_requirement_may_hold_of_the_input_but_not_be_missing(toy: Any) -> Non
     properties = {"toy.A": toy.property("A")}
     pipeline = Pipeline.of([toy.pass_("B", requires={"toy.A"})], properties)
     ready = Pipeline.of([toy.pass_("A")]).run(toy.program("f")).program
-    assert toy.marks(pipeline.run(ready).program) == {"f": "AB"}
+    run = pipeline.run(ready)
+    assert toy.marks(run.program) == {"f": "AB"}
+    assert run.held == {"toy.A", "toy.B"}
     with pytest.raises(
         VerificationError, match="MakeB can't run on a program without what it requires: toy.A"
     ):
@@ -201,6 +203,19 @@ def test_a_pass_finds_context_and_its_options(toy: Any) -> None:
     assert [d.message for d in run.diagnostics] == ["look at f"]
     assert [len(stage.diagnostics) for stage in run.stages] == [1, 0]
     assert [d.message for d in context.log] == ["look at f"]
+
+
+def test_each_run_has_a_log_of_its_own(toy: Any) -> None:
+    def hint(function: Function, ctx: PassContext) -> Function:
+        ctx.hint("PH001", f"look at {function.name}")
+        return function
+
+    context, pipeline = PassContext(), Pipeline.of([toy.pass_("A", hint)])
+    runs = [pipeline.run(toy.program(name), context) for name in ("f", "g", "f")]
+    assert [[d.message for d in run.diagnostics] for run in runs] == [
+        ["look at f"], ["look at g"], ["look at f"],
+    ]  # fmt: skip
+    assert [d.message for d in context.log] == ["look at f", "look at g"]
 
 
 def test_the_log_of_a_failed_run_reaches_the_caller(toy: Any) -> None:

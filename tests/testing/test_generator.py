@@ -63,8 +63,9 @@ from pypto_core.ir import (
     walk,
     walk_stmts,
 )
+from pypto_core.language import parse_program
 from pypto_core.testing import ALL_FEATURES, PLAIN_FEATURES, SSA_FEATURES, Feature, programs, random_program
-from pypto_core.text import dumps, loads
+from pypto_core.text import dumps, loads, print_program
 from pypto_core.verify import STRUCTURAL, verify_properties
 
 _OPERATORS: dict[type, Any] = {
@@ -276,7 +277,7 @@ _ALWAYS = (
 @pytest.mark.parametrize("form", _OWN)
 def test_programs_verify(form: str) -> None:
     features, own = _OWN[form]
-    for seed in range(300):
+    for seed in range(110):
         program = random_program(seed, 5 + seed % 50, features)
         found = verify_properties(program, (*STRUCTURAL, *_ALWAYS, *own))
         assert found == [], f"seed {seed}: {found[0]}"
@@ -285,7 +286,7 @@ def test_programs_verify(form: str) -> None:
 @pytest.mark.parametrize("form", _OWN)
 def test_programs_run_in_bounds_and_end(form: str) -> None:
     features, _ = _OWN[form]
-    for seed in range(150):
+    for seed in range(70):
         for numbers in (0, 5):
             run(random_program(seed, 5 + seed % 50, features), numbers)
 
@@ -330,7 +331,7 @@ def _counts(features: Any, seeds: range) -> collections.Counter[str]:
 
 
 def test_everything_occurs() -> None:
-    seen = _counts(ALL_FEATURES, range(150))
+    seen = _counts(ALL_FEATURES, range(120))
     kinds = (
         "Sequential",
         "Unroll",
@@ -396,7 +397,17 @@ def test_programs_survive_the_binary_form() -> None:
         assert structural_equal(loads(dumps(program)), program, compare_memref=True), seed
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@pytest.mark.parametrize("form", _OWN)
+def test_programs_survive_the_text_form(form: str) -> None:
+    for seed in range(40):
+        program = random_program(seed, 30, _OWN[form][0])
+        text = print_program(program)
+        parsed = parse_program(text)
+        assert structural_equal(parsed, program), seed
+        assert print_program(parsed) == text, seed
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 @given(programs(features=ALL_FEATURES, always={Feature.REASSIGN}), st.integers(0, 9))
 def test_the_strategy_gives_programs_that_run(program: Program, numbers: int) -> None:
     assert verify_properties(program, STRUCTURAL) == []
@@ -407,7 +418,7 @@ def test_the_strategy_shrinks() -> None:
     def has_loop(program: Program) -> bool:
         return any(isinstance(s, ForStmt) for s in walk_stmts(program["main"].body))
 
-    least = find(programs(60), has_loop, settings=settings(max_examples=300, database=None))
+    least = find(programs(60), has_loop, settings=settings(max_examples=150, database=None))
     assert sum(1 for _ in walk_stmts(least["main"].body)) < 30
 
 

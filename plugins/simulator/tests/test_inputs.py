@@ -221,5 +221,7 @@ def test_every_code_has_a_page() -> None:
     from pypto_plugin_simulator.codes import PAGES
 
     folder = Path(pypto_plugin_simulator.__file__).parent
-    used = {code for path in folder.rglob("*.py") for code in re.findall(r'code="(PT\d+)"', path.read_text())}
+    used = {
+        code for path in folder.rglob("*.py") for code in re.findall(r'code="(SIM-\d+)"', path.read_text())
+    }
     assert used == {page.code for page in PAGES}

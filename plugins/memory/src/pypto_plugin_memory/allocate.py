@@ -66,7 +66,7 @@ def judge(planner: Planner, problem: PlacementProblem, placement: Placement, fun
 def write_addresses(function: Function, planning: Planning, placement: Placement) -> Function:
     """Every MemRef's offset becomes an address: that of its allocation and what it had before."""
     start: dict[Var, int] = {
-        allocation.base: placement.offsets[allocation.name] for allocation in planning.allocations.values()
+        b.allocation.base: placement.offsets[b.allocation.name] for b in planning.buffers
     }
 
     def change(memref: MemRef) -> MemRef:

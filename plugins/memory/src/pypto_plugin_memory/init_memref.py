@@ -156,7 +156,8 @@ class _Placer(Mutator):
         kind = self.visit_type(var.type)
         if not isinstance(kind, TensorType | TileType):
             return self.visit_def(var)
-        return self.with_place(var, kind, memref)
+        settled = kind.memref is not None and not kind.memref.is_pinned
+        return self.with_place(var, kind, kind.memref if settled else memref)
 
     def visit_function(self, node: Function) -> Function:
         """Parameters draw the first numbers."""

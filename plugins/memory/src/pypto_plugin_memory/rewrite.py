@@ -42,7 +42,9 @@ def map_memrefs(function: Function, change: Callable[[MemRef], MemRef]) -> Funct
     return _ByMemRef(change).visit(function)
 
 
-class _ByVar(Mutator):
+class PlaceTiles(Mutator):
+    """Moves tile variables to the places that a table gives."""
+
     def __init__(self, places: Mapping[Var, MemRef]) -> None:
         super().__init__()
         self.places = places
@@ -71,7 +73,7 @@ class _ByVar(Mutator):
 
 def place_tiles(function: Function, places: Mapping[Var, MemRef]) -> Function:
     """The function with some tile variables at other places; the same object when none moves."""
-    return _ByVar(places).visit(function) if places else function
+    return PlaceTiles(places).visit(function) if places else function
 
 
 def add_allocations(function: Function, allocs: tuple[AssignStmt, ...]) -> Function:

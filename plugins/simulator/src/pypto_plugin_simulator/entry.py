@@ -41,7 +41,7 @@ def bind_inputs(
         if direction is not ParamDirection.Out or not isinstance(param.type, TensorType):
             raise UserError(
                 f"no input is given for '{base_name(param.name_hint)}'",
-                code="PT603",
+                code="SIM-003",
                 span=param.span,
                 facts={"function": function.name, "type": param.type},
             )
@@ -63,7 +63,7 @@ def _by_position(function: Function, inputs: Mapping[str, Any] | Iterable[Any]) 
         if len(values) > len(function.params):
             raise UserError(
                 f"{len(values)} inputs are given for the {len(function.params)} parameters of '{function.name}'",
-                code="PT603",
+                code="SIM-003",
                 span=function.span,
             )
         return values + [_MISSING] * (len(function.params) - len(values))
@@ -76,7 +76,7 @@ def _by_position(function: Function, inputs: Mapping[str, Any] | Iterable[Any]) 
     if left:
         raise UserError(
             f"'{function.name}' has no parameter '{next(iter(left))}'",
-            code="PT603",
+            code="SIM-003",
             span=function.span,
             facts={"parameters": ", ".join(names)},
         )
@@ -99,7 +99,7 @@ def _argument(param: Var, value: Any) -> Any:
         if type(number) in (bool, int, float):
             return number
         raise UserError(
-            f"'{name}' takes a number, not a {type(value).__name__}", code="PT603", span=param.span
+            f"'{name}' takes a number, not a {type(value).__name__}", code="SIM-003", span=param.span
         )
     if not isinstance(kind, TensorType | TileType):
         return value
@@ -108,7 +108,7 @@ def _argument(param: Var, value: Any) -> Any:
     if array.dtype != wanted:
         raise UserError(
             f"'{name}' holds {kind.dtype}, the input is an array of {array.dtype}",
-            code="PT603",
+            code="SIM-003",
             span=param.span,
             remedy=f"convert it with array.astype({wanted.name!r})",
         )
@@ -121,7 +121,7 @@ def _copied(name: str, param: Var, value: Any, wanted: Any) -> Array:
         return np.array(value, getattr(value, "dtype", wanted), copy=True, order="C")
     except (TypeError, ValueError, OverflowError) as error:
         raise UserError(
-            f"the input for '{name}' is no array of {param.type!r}: {error}", code="PT603", span=param.span
+            f"the input for '{name}' is no array of {param.type!r}: {error}", code="SIM-003", span=param.span
         ) from None
 
 
@@ -145,7 +145,7 @@ def _extent(run: Interpreter, frame: Frame, param: Var, dim: Any) -> int:
     except UserError:
         raise UserError(
             f"the extents of '{base_name(param.name_hint)}' don't follow from the inputs",
-            code="PT603",
+            code="SIM-003",
             span=param.span,
             remedy="give an array for it",
         ) from None

@@ -48,7 +48,7 @@ def numpy_dtype(dtype: DataType) -> np.dtype[Any]:
     if found is None:
         raise UserError(
             f"the simulator has no number format for {dtype}",
-            code="PT600",
+            code="SIM-000",
             facts={"formats": ", ".join(d.text for d in _NUMPY)},
         )
     return np.dtype(found)

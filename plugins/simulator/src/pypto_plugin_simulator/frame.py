@@ -39,7 +39,7 @@ class Frame:
         except KeyError:
             raise UserError(
                 f"'{base_name(var.name_hint)}' has no value here",
-                code="PT602",
+                code="SIM-002",
                 facts={"function": self.function.name},
                 remedy="assign it on every path that leads here",
             ) from None
@@ -60,7 +60,7 @@ def bind_parameters(
     if len(arguments) != len(params):
         raise UserError(
             f"function '{function.name}' takes {len(params)} arguments, not {len(arguments)}",
-            code="PT603",
+            code="SIM-003",
             span=span,
             facts={"parameters": ", ".join(base_name(p.name_hint) for p in function.params)},
         )
@@ -83,14 +83,14 @@ def _check_format(name: str, kind: TensorType | TileType, value: ArrayValue, spa
     if value.dtype is not kind.dtype:
         raise UserError(
             f"'{name}' holds {kind.dtype}, its argument {value.dtype}",
-            code="PT603",
+            code="SIM-003",
             span=span,
             remedy="convert the argument to the parameter's element type",
         )
     if len(value.shape) != len(kind.shape):
         raise UserError(
             f"'{name}' has {len(kind.shape)} dimensions, its argument {len(value.shape)}",
-            code="PT603",
+            code="SIM-003",
             span=span,
             facts={"parameter": kind, "argument": list(value.shape)},
         )
@@ -118,7 +118,7 @@ def mismatch(name: str, axis: int | None, extent: int, wanted: int, span: Span =
     where = "an extent" if axis is None else f"extent {axis}"
     return UserError(
         f"{where} of '{name}' is {extent}, its parameter's type says {wanted}",
-        code="PT603",
+        code="SIM-003",
         span=span,
         remedy="pass an array of the declared shape, or declare the extent with pl.dynamic",
     )

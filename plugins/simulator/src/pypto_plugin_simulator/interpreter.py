@@ -99,14 +99,16 @@ class Interpreter:
         kind = type(expr)
         handler = _EXPRESSIONS.get(kind)
         if handler is None:
-            raise UserError(f"the simulator can't evaluate a {kind.__name__}", code="PT604", span=expr.span)
+            raise UserError(f"the simulator can't evaluate a {kind.__name__}", code="SIM-004", span=expr.span)
         return handler(self, expr, frame)
 
     def execute(self, stmt: Stmt, frame: Frame) -> Signal | None:
         """Run a statement; None when it ran to its end."""
         handler = _STATEMENTS.get(type(stmt))
         if handler is None:
-            raise UserError(f"the simulator can't run a {type(stmt).__name__}", code="PT604", span=stmt.span)
+            raise UserError(
+                f"the simulator can't run a {type(stmt).__name__}", code="SIM-004", span=stmt.span
+            )
         self.tick(stmt.span)
         try:
             return handler(self, stmt, frame)
@@ -119,7 +121,7 @@ class Interpreter:
         if self.steps > self.max_steps:
             raise UserError(
                 f"stopped after {self.max_steps} steps",
-                code="PT605",
+                code="SIM-005",
                 span=span,
                 remedy="check that the loop ends, or allow more with max_steps",
             )
@@ -135,7 +137,7 @@ class Interpreter:
         """Run ``function`` once, at one place of the launch; returns what it returns."""
         depth = 0 if caller is None else caller.depth + 1
         if depth > MAX_DEPTH:
-            raise UserError(f"function '{function.name}' calls itself without end", code="PT605", span=span)
+            raise UserError(f"function '{function.name}' calls itself without end", code="SIM-005", span=span)
         launched = function.is_incore or (caller is not None and caller.launched)
         frame = Frame(function, block=block, launched=launched or block.count > 1, depth=depth)
         for dim, extent, name in bind_parameters(frame, arguments, span):
@@ -166,7 +168,7 @@ class Interpreter:
             block = BlockPosition() if caller is None else caller.block
             return self.run_function(function, arguments, caller, block, span)
         if count < 1:
-            raise UserError(f"'{function.name}' is launched on {count} blocks", code="PT603", span=span)
+            raise UserError(f"'{function.name}' is launched on {count} blocks", code="SIM-003", span=span)
         result: tuple[Any, ...] = ()
         for index in range(count):
             result = self.run_function(function, arguments, caller, BlockPosition(index, count), span)
@@ -213,7 +215,9 @@ def _eval_submit(run: Interpreter, submit: Submit, frame: Frame) -> Any:
     arguments = tuple(run.evaluate(arg, frame) for arg in submit.args)
     callee = run.functions.get(submit.op.name)
     if callee is None:
-        raise UserError(f"there is no function '{submit.op.name}' to submit", code="PT603", span=submit.span)
+        raise UserError(
+            f"there is no function '{submit.op.name}' to submit", code="SIM-003", span=submit.span
+        )
     if submit.predicate is None or run.evaluate(submit.predicate, frame):
         results = run.launch(callee, arguments, frame, _core_num(run, submit.core_num, frame), submit.span)
     else:
@@ -287,7 +291,7 @@ def _run_return(run: Interpreter, stmt: ReturnStmt, frame: Frame) -> Signal | No
 def _bind(variables: Sequence[Var], values: Sequence[Any], frame: Frame, span: Span) -> None:
     if len(variables) != len(values):
         raise UserError(
-            f"{len(values)} values are yielded where {len(variables)} are wanted", code="PT602", span=span
+            f"{len(values)} values are yielded where {len(variables)} are wanted", code="SIM-002", span=span
         )
     frame.env.update(zip(variables, values, strict=True))
 
@@ -307,7 +311,7 @@ def _carried(loop: ForStmt | WhileStmt, signal: Signal | None, frame: Frame) -> 
         return signal.values
     if signal is None and loop.iter_args:
         raise UserError(
-            "the loop carries values, but its body ends without a yield", code="PT602", span=loop.span
+            "the loop carries values, but its body ends without a yield", code="SIM-002", span=loop.span
         )
     return tuple(frame.env[arg] for arg in loop.iter_args)
 
@@ -315,7 +319,7 @@ def _carried(loop: ForStmt | WhileStmt, signal: Signal | None, frame: Frame) -> 
 def _run_for(run: Interpreter, loop: ForStmt, frame: Frame) -> Signal | None:
     counter, stop, step = (run.evaluate(e, frame) for e in (loop.start, loop.stop, loop.step))
     if step == 0:
-        raise UserError("the loop's step is zero: it would never end", code="PT605", span=loop.span)
+        raise UserError("the loop's step is zero: it would never end", code="SIM-005", span=loop.span)
     carried = tuple(run.evaluate(arg.init_value, frame) for arg in loop.iter_args)
     while counter < stop if step > 0 else counter > stop:
         run.tick(loop.span)
@@ -389,7 +393,7 @@ def _run_split(run: Interpreter, stmt: SplitAivScopeStmt, frame: Frame) -> Signa
 
 def _run_inline(run: Interpreter, stmt: InlineStmt, frame: Frame) -> Signal | None:
     raise UserError(
-        f"the simulator does not run {stmt.language} text of the host", code="PT604", span=stmt.span,
+        f"the simulator does not run {stmt.language} text of the host", code="SIM-004", span=stmt.span,
         remedy="run the functions that it calls one by one",
     )  # fmt: skip
 

@@ -53,7 +53,7 @@ _ops: Any = operator  # its functions are typed for everything, which says nothi
 
 
 def _division_by_zero(what: str) -> UserError:
-    return UserError(f"{what} by zero", code="PT601", remedy="guard the operation with an if")
+    return UserError(f"{what} by zero", code="SIM-001", remedy="guard the operation with an if")
 
 
 def _floordiv(a: Number, b: Number, dtype: DataType) -> Number:
@@ -86,7 +86,7 @@ def _power(a: Number, b: Number, dtype: DataType) -> Number:
     if dtype.is_float:
         return float(np.power(np.float64(a), np.float64(b)))
     if b < 0:
-        raise UserError(f"an integer to the power of {b} is no integer", code="PT601")
+        raise UserError(f"an integer to the power of {b} is no integer", code="SIM-001")
     return pow(a, b, 1 << 64) if b > 64 else a**b
 
 
@@ -95,7 +95,7 @@ def _shift(function: Any) -> Callable[[Number, Number, DataType], Number]:
         if not 0 <= b < dtype.bits:
             raise UserError(
                 f"a shift by {b} is outside of {dtype}",
-                code="PT601",
+                code="SIM-001",
                 facts={"allowed": f"0 to {dtype.bits - 1}"},
             )
         return function(a, b)

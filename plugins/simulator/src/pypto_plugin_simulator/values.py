@@ -75,7 +75,7 @@ class Context:
 
     def error(self, message: str, *, remedy: str = "", **facts: object) -> UserError:
         """An error at the call."""
-        return UserError(message, code="PT606", span=self.call.span, facts=facts, remedy=remedy)
+        return UserError(message, code="SIM-006", span=self.call.span, facts=facts, remedy=remedy)
 
 
 @attrs.define(eq=False)
@@ -96,7 +96,7 @@ class ValuesMachine:
         except Exception as error:
             raise InternalError(
                 f"the meaning of {name} failed: {type(error).__name__}: {error}",
-                code="PT607",
+                code="SIM-007",
                 span=call.span,
                 facts={"operands": ", ".join(map(_describe, operands))},
             ) from error
@@ -107,7 +107,7 @@ class ValuesMachine:
         if executor is None:
             raise UserError(
                 f"the simulator does not know what {call.op.name} computes",
-                code="PT608",
+                code="SIM-008",
                 span=call.span,
                 remedy="a plugin that registers the operator can give its meaning with the hook pypto_executors",
             )

@@ -56,7 +56,7 @@ def convert_to_ssa(function: Function, ctx: Any) -> Function:
             word = "break" if isinstance(stmt, BreakStmt) else "continue"
             raise UserError(
                 f"'{word}' can't be brought into SSA form",
-                code="PT310",
+                code="PT330",
                 span=stmt.span,
                 remedy="CtrlFlowTransform removes it: install the structure plugin or put that pass first",
             )
@@ -157,7 +157,7 @@ class _Renamer(Mutator):
         if value is None:
             raise UserError(
                 f"'{base_name(var.name_hint)}' is used after this branch but not assigned in its {arm} part",
-                code="PT311",
+                code="PT331",
                 span=stmt.span,
                 remedy=f"assign '{base_name(var.name_hint)}' before the 'if', or in both branches",
             )
@@ -243,7 +243,7 @@ class _Renamer(Mutator):
             name = base_name(var.name_hint)
             raise UserError(
                 f"'{name}' is used after this loop but has no value when the loop makes no trip",
-                code="PT312",
+                code="PT332",
                 span=stmt.span,
                 remedy=f"assign '{name}' before the loop",
             )
@@ -266,7 +266,7 @@ class _Renamer(Mutator):
             return new
         raise UserError(
             f"'{base_name(var.name_hint)}' gets its first value inside this loop and is used after it",
-            code="PT312",
+            code="PT332",
             span=stmt.span,
             remedy=f"assign '{base_name(var.name_hint)}' before the loop",
         )

@@ -44,7 +44,7 @@ def _cut(node: SeqStmts) -> SeqStmts:
         if isinstance(stmt, YieldStmt):
             raise UserError(
                 "a yield must be the last statement of its region",
-                code="PT313",
+                code="PT333",
                 span=node.stmts[i + 1].span if node.stmts[i + 1].span.is_valid else stmt.span,
                 remedy="move the yield to the end of the loop body or branch",
             )

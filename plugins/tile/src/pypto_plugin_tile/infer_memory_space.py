@@ -208,7 +208,7 @@ class _Assigner(Mutator):
         if not hops or MemorySpace.DDR in hops:
             raise UserError(
                 f"nothing moves a tile from {src.name} to {dst.name} on {backend.title}",
-                code="PT320",
+                code="PT340",
                 span=span,
                 remedy=f"load it into {dst.name} from the start, or through a memory that both reach",
             )
@@ -333,7 +333,7 @@ class _Assigner(Mutator):
             name = base_name(value.name_hint) if isinstance(value, Var) else "the value"
             raise UserError(
                 f"'{name}' lies in {have.memory_space.name}, but the loop or branch hands on an Acc tile",
-                code="PT321",
+                code="PT341",
                 span=span,
                 remedy="let every path produce the accumulator with matmul or matmul_acc",
             )

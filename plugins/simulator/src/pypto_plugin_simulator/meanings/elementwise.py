@@ -76,20 +76,20 @@ def divide(a: Array, b: Array) -> Array:
     if a.dtype.kind == "f":
         return a / b
     if not np.all(b):
-        raise UserError("an integer is divided by zero", code="PT601")
+        raise UserError("an integer is divided by zero", code="SIM-001")
     quotient = a // b
     return quotient + ((quotient * b != a) & ((a < 0) != (b < 0))).astype(a.dtype)
 
 
 def _remainder(a: Array, b: Array) -> Array:
     if a.dtype.kind != "f" and not np.all(b):
-        raise UserError("the remainder of a division by zero is asked for", code="PT601")
+        raise UserError("the remainder of a division by zero is asked for", code="SIM-001")
     return np.remainder(a, b)
 
 
 def _fmod(a: Array, b: Array) -> Array:
     if a.dtype.kind != "f" and not np.all(b):
-        raise UserError("the remainder of a division by zero is asked for", code="PT601")
+        raise UserError("the remainder of a division by zero is asked for", code="SIM-001")
     return np.fmod(a, b)
 
 

@@ -1,0 +1,108 @@
+"""The group of commands, how errors end, and where plugins add commands."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from pypto_core.diagnostics import DiagnosticError, InternalError
+
+# Name → (module, line of help): listing the commands imports none of them.
+BUILTIN = {
+    "backends": "machines that kernels can be compiled for",
+    "compile": "compile a kernel file and write what comes out",
+    "explain": "the page behind an error or hint code",
+    "ops": "operators of the language, with parameters and memory rules",
+    "passes": "installed passes and what each needs, makes and destroys",
+    "pipeline": "the order that the solver finds for the passes, with reasons",
+    "plugins": "installed plugins, their versions and their health",
+    "properties": "properties of programs that passes rely on",
+    "run": "run a kernel on this computer and compare the results",
+}
+
+
+class LazyGroup(click.Group):
+    """Commands by name; a plugin's command can't take the name of a built-in one."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names, sorted."""
+        return sorted({*BUILTIN, *_plugin_commands()})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command, imported now."""
+        if cmd_name in BUILTIN:
+            module = importlib.import_module(f"pypto_core.cli.{_module_name(cmd_name)}")
+            return module.command
+        found = _plugin_commands().get(cmd_name)
+        return found.load_command() if found is not None else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list in ``--help``, from the table alone."""
+        rows = dict(BUILTIN) | {n: c.help for n, c in _plugin_commands().items() if n not in BUILTIN}
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted(rows.items()))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does it, with the nearest names when there is no such command."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            from difflib import get_close_matches  # needed only for a mistyped command
+
+            near = get_close_matches(args[0], self.list_commands(ctx), n=2)
+            if near:
+                error.message += f" Did you mean {' or '.join(near)}?"
+            raise
+
+
+def _module_name(command: str) -> str:
+    return {"compile": "compile_", "pipeline": "pipeline"}.get(command, command)
+
+
+def _plugin_commands() -> dict[str, Any]:
+    from pypto_core.host import load_host  # the built-in commands that need no plugin start without it
+
+    return dict(load_host().commands)
+
+
+@click.group(
+    cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
+@click.version_option(package_name="pypto-core", prog_name="pypto")
+def cli() -> None:
+    """Compile, explain and run tile kernels for Ascend NPUs, on any computer."""
+
+
+def run(args: Sequence[str] | None = None) -> int:
+    """Run the command line and give its exit code."""
+    argv = list(sys.argv[1:] if args is None else args)
+    try:
+        result = cli.main(argv, prog_name="pypto", standalone_mode=False)
+        return result if isinstance(result, int) else 0
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted", err=True)
+        return 130
+    except BrokenPipeError:
+        return 0
+    except DiagnosticError as error:
+        _show(error, as_json="--json" in argv)
+        return 3 if isinstance(error, InternalError) else 2
+
+
+def _show(error: DiagnosticError, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps({"errors": error.to_json()}, indent=2))
+        return
+    from pypto_core.cli.output import error_console  # rich is not needed when all goes well
+
+    error_console().print(error.render(), style="red" if isinstance(error, InternalError) else None)

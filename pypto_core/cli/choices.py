@@ -1,0 +1,72 @@
+"""Options that several commands share: machine, planner, options of the compilation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import click
+
+from pypto_core.diagnostics import UserError
+from pypto_core.host import Host, none_installed
+from pypto_core.run import DEFAULT_PLANNER, PassContext
+
+
+def target_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``--backend``, ``--planner`` and ``--option``."""
+    for decorate in (
+        click.option(
+            "--option", "-O", "options", multiple=True, metavar="NAME=VALUE", help="Option for passes."
+        ),
+        click.option("--planner", "-p", help="Memory planner; by default pypto."),
+        click.option("--backend", "-b", help="Machine; may be left out when one is installed."),
+    ):
+        function = decorate(function)
+    return function
+
+
+def parse_options(texts: Iterable[str]) -> dict[str, Any]:
+    """``name=value`` pairs; values are true, false, numbers or text, a bare name is true."""
+    out: dict[str, Any] = {}
+    for text in texts:
+        name, mark, value = text.partition("=")
+        if not name.isidentifier():
+            raise UserError(
+                f"'{text}' is not an option",
+                code="PT850",
+                remedy="write it as name=value, e.g. -O enable_buffer_ir=false",
+            )
+        out[name] = _value(value) if mark else True
+    return out
+
+
+def _value(text: str) -> Any:
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    for convert in (int, float):
+        try:
+            return convert(text)
+        except ValueError:
+            continue
+    return text
+
+
+def make_context(
+    host: Host, backend: str | None, planner: str | None, options: dict[str, Any]
+) -> PassContext:
+    """The context that the options ask for; the backend may be left out when only one is installed."""
+    if backend is not None:
+        chosen = host.backend(backend)
+    elif len(host.backends) == 1:
+        [chosen] = host.backends.values()
+    elif not host.backends:
+        raise none_installed("backend", host.health, "PT812")
+    else:
+        raise UserError(
+            "several backends are installed and none is chosen",
+            code="PT813",
+            facts={"installed": ", ".join(host.backends)},
+            remedy=f"say which one: --backend {next(iter(host.backends))}",
+        )
+    name = host.planner(planner).name if planner is not None else DEFAULT_PLANNER
+    return PassContext(backend=chosen, planner=name, options=options, host=host)

@@ -1,0 +1,74 @@
+"""``pypto pipeline``: the order of the passes, and why."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from pypto_core.cli.choices import make_context, parse_options, target_options
+from pypto_core.cli.output import console, emit_json, json_option, table
+from pypto_core.host import load_host
+from pypto_core.ir import Program
+from pypto_core.language import parse_program
+from pypto_core.run import as_program, goals_of, make_problem, resolve
+from pypto_core.solver import explain_plan, lock_text, plan_svg
+
+
+@click.command("pipeline")
+@click.argument("file", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@target_options
+@click.option("--goal", "-g", default="pto", show_default=True, help="A target, or a property to reach.")
+@click.option("--explain", is_flag=True, help="Give each step's needs, products and reasons.")
+@click.option(
+    "--lock", type=click.Path(dir_okay=False, path_type=Path), help="Write the order with versions."
+)
+@click.option("--graph", type=click.Path(dir_okay=False, path_type=Path), help="Write a picture (.svg).")
+@json_option
+def command(
+    file: Path | None,
+    backend: str | None,
+    planner: str | None,
+    options: tuple[str, ...],
+    goal: str,
+    explain: bool,
+    lock: Path | None,
+    graph: Path | None,
+    as_json: bool,
+) -> None:
+    """Resolve the pipeline for FILE; without it for a small tile kernel (two loads, an add and a store)."""
+    host = load_host()
+    context = make_context(host, backend, planner, parse_options(options))
+    _, goals = goals_of(goal, context, host)
+    resolved = resolve(context, host, goals, as_program(file) if file is not None else sample_kernel())
+    plan = resolved.plan
+    assert plan is not None
+    if lock is not None:
+        lock.write_text(lock_text(plan), encoding="utf-8")
+    if graph is not None:
+        problem = make_problem(context, host, goals, resolved.initial or frozenset())
+        graph.write_text(plan_svg(problem, plan), encoding="utf-8")
+    if as_json:
+        emit_json(plan.to_json())
+    elif explain:
+        console().print(explain_plan(plan))
+    else:
+        rows = [(i, s.instance, s.here, s.origin) for i, s in enumerate(plan.steps, 1)]
+        console().print(table(("", "pass", "why it is here", "distribution"), rows, right=("",)))
+
+
+_SAMPLE = """
+import pypto_core.language as pl
+
+@pl.program
+class Sample:
+    @pl.function(type=pl.FunctionType.InCore)
+    def kernel(self, a: pl.Tensor[[64, 64], pl.FP32], out: pl.Out[pl.Tensor[[64, 64], pl.FP32]]):
+        x = pl.load(a, [0, 0], [64, 64])
+        return pl.store(pl.add(x, pl.load(a, [0, 0], [64, 64])), [0, 0], out)
+"""
+
+
+def sample_kernel() -> Program:
+    """What stands for "some tile kernel" when none is given."""
+    return parse_program(_SAMPLE, "<sample>")

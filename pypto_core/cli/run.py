@@ -1,0 +1,212 @@
+"""``pypto run``: execute a kernel on this computer, before and after compilation, and compare."""
+
+from __future__ import annotations
+
+import inspect
+import runpy
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pypto_core.cli.choices import make_context, parse_options, target_options
+from pypto_core.cli.output import console, emit_json, json_option, table
+from pypto_core.contract import entry_function
+from pypto_core.diagnostics import UserError
+from pypto_core.host import load_host
+from pypto_core.run import as_program, compile
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pypto_core.ir import Function
+
+
+@click.command("run")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@target_options
+@click.option("--goal", "-g", default="pto", show_default=True, help="How far to compile before running.")
+@click.option("--entry", "-e", help="Function to run, when the program has several.")
+@click.option("--engine", default="values", show_default=True, help="How to execute.")
+@click.option("--inputs", type=click.Path(exists=True, path_type=Path), help=".npz with arrays by parameter.")
+@click.option(
+    "--golden",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Python file with golden(**inputs) -> {output: array} and perhaps inputs(rng); it is executed.",
+)
+@click.option("--rtol", type=float, default=0.0, show_default=True, help="Relative tolerance against golden.")
+@click.option("--atol", type=float, default=0.0, show_default=True, help="Absolute tolerance against golden.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of random inputs.")
+@click.option("--save", type=click.Path(dir_okay=False, path_type=Path), help="Write the outputs as .npz.")
+@json_option
+def command(
+    file: Path,
+    backend: str | None,
+    planner: str | None,
+    options: tuple[str, ...],
+    goal: str,
+    entry: str | None,
+    engine: str,
+    inputs: Path | None,
+    golden: Path | None,
+    rtol: float,
+    atol: float,
+    seed: int,
+    save: Path | None,
+    as_json: bool,
+) -> int:
+    """Run the kernel in FILE as written and as compiled; both have to agree, and with --golden too.
+
+    Exit code 1 when they don't. Inputs are random unless --inputs gives them.
+    """
+    host = load_host()
+    context = make_context(host, backend, planner, parse_options(options))
+    program = as_program(file)
+    function = entry_function(program, entry)
+    user = _user_module(golden) if golden is not None else {}
+    if inputs is not None:
+        arrays = _load(inputs)
+    elif "inputs" in user:
+        arrays = _drawn(user["inputs"], seed)
+    else:
+        arrays = _random(function, seed)
+    execute = host.engine(engine).load()
+    with context:
+        compiled = compile(program, goal=goal, host=host)
+        after = execute(compiled.program, arrays, function.name)
+    before = execute(program, arrays, function.name) if engine == "values" else after
+    wanted = _golden(user, golden, arrays) if golden is not None else {}
+    rows = [
+        _compare(name, value, before.outputs[name], wanted.get(name), rtol, atol)
+        for name, value in after.outputs.items()
+    ]
+    unknown = sorted(set(wanted) - set(after.outputs))
+    if unknown:
+        raise UserError(
+            f"the golden function returns '{unknown[0]}', which is no output of '{function.name}'",
+            code="PT852",
+            facts={"outputs": ", ".join(after.outputs)},
+        )
+    if save is not None:
+        import numpy as np  # only to write what was asked for
+
+        np.savez(save, **dict(after.outputs))
+    if as_json:
+        machine = compiled.context.backend
+        emit_json(
+            {
+                "function": function.name,
+                "backend": machine.name if machine is not None else None,
+                "outputs": rows,
+            }
+        )
+    else:
+        _print(rows)
+    return 0 if all(row["ok"] for row in rows) else 1
+
+
+def _load(path: Path) -> Mapping[str, Any]:
+    import numpy as np  # only where arrays are read
+
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files}
+    except (OSError, ValueError) as error:
+        raise UserError(
+            f"'{path}' can't be read as arrays: {error}",
+            code="PT853",
+            remedy="write it with numpy.savez(file, name=array, …); pickled objects are not accepted",
+        ) from None
+
+
+def _random(function: Function, seed: int) -> Mapping[str, Any]:
+    from pypto_core.testing import random_inputs  # loads numpy
+
+    return random_inputs(function, seed=seed)
+
+
+def _drawn(draw: Any, seed: int) -> Mapping[str, Any]:
+    import numpy as np  # only where arrays are made
+
+    return dict(draw(np.random.default_rng(seed)))
+
+
+def _user_module(path: Path) -> dict[str, Any]:
+    try:
+        return runpy.run_path(str(path))
+    except Exception as error:
+        raise UserError(
+            f"'{path}' fails when it is executed: {type(error).__name__}: {error}", code="PT855"
+        ) from error
+
+
+def _golden(names: Mapping[str, Any], path: Path, arrays: Mapping[str, Any]) -> dict[str, Any]:
+    function = names.get("golden")
+    if function is None:
+        raise UserError(
+            f"'{path}' has no function golden",
+            code="PT854",
+            remedy="define golden(**inputs) -> {output: array}",
+        )
+    accepted = inspect.signature(function).parameters
+    everything = any(p.kind is p.VAR_KEYWORD for p in accepted.values())
+    given = {name: array for name, array in arrays.items() if everything or name in accepted}
+    try:
+        return dict(function(**given))
+    except Exception as error:
+        raise UserError(
+            f"the golden function fails: {type(error).__name__}: {error}",
+            code="PT855",
+            facts={"file": path, "inputs": ", ".join(given)},
+        ) from error
+
+
+def _compare(name: str, value: Any, before: Any, wanted: Any, rtol: float, atol: float) -> dict[str, Any]:
+    import numpy as np  # only where arrays are compared
+
+    same = bool(np.array_equal(_wide(value), _wide(before), equal_nan=True))
+    row: dict[str, Any] = {
+        "output": name,
+        "shape": list(value.shape),
+        "dtype": str(value.dtype),
+        "as_written": "equal" if same else f"differs by {_error(value, before):.3g}",
+        "golden": None,
+        "max_error": None,
+        "ok": same,
+    }
+    if wanted is not None:
+        close = bool(np.allclose(_wide(value), _wide(wanted), rtol=rtol, atol=atol, equal_nan=True))
+        row |= {"golden": "equal" if close else "differs", "max_error": _error(value, wanted)}
+        row["ok"] = same and close
+    return row
+
+
+def _wide(value: Any) -> Any:
+    import numpy as np  # only where arrays are compared
+
+    array = np.asarray(value)
+    return array if array.dtype.kind in "iub" else array.astype(np.float64)
+
+
+def _error(a: Any, b: Any) -> float:
+    import numpy as np  # only where arrays are compared
+
+    difference = np.abs(_wide(a).astype(np.float64) - _wide(b).astype(np.float64))
+    return float(np.max(difference, initial=0.0))
+
+
+def _print(rows: list[dict[str, Any]]) -> None:
+    cells = [
+        (
+            row["output"],
+            "x".join(map(str, row["shape"])),
+            row["dtype"],
+            row["as_written"],
+            row["golden"] or "-",
+            "-" if row["max_error"] is None else f"{row['max_error']:.3g}",
+            "ok" if row["ok"] else "WRONG",
+        )
+        for row in rows
+    ]
+    headers = ("output", "shape", "dtype", "as written", "golden", "max error", "")
+    console().print(table(headers, cells, right=("max error",)))
