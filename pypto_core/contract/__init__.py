@@ -3,6 +3,7 @@
 from pypto_core.contract.backend import Backend
 from pypto_core.contract.codes import CodePage
 from pypto_core.contract.command import Command
+from pypto_core.contract.emission import EmitContext, Operand, Recipe, names_of, types_of
 from pypto_core.contract.entry import entry_function
 from pypto_core.contract.executor import (
     ArrayValue,
@@ -58,6 +59,7 @@ __all__ = [
     "Command",
     "CoreCounts",
     "CostModel",
+    "EmitContext",
     "Engine",
     "ExecContext",
     "FigureRow",
@@ -66,6 +68,7 @@ __all__ = [
     "NoPlacementError",
     "OpEmitter",
     "OpExecutor",
+    "Operand",
     "OrderFact",
     "Pass",
     "PassContract",
@@ -78,6 +81,7 @@ __all__ = [
     "Planner",
     "Property",
     "PropertyKind",
+    "Recipe",
     "Relation",
     "ReportSection",
     "ReusePenalty",
@@ -96,6 +100,7 @@ __all__ = [
     "intervals_meet",
     "live_peak",
     "load_reference",
+    "names_of",
     "parse_pass_spec",
     "pass_spec",
     "peak_bytes",
@@ -103,4 +108,5 @@ __all__ = [
     "shares_bytes",
     "strictly_after",
     "strictly_before",
+    "types_of",
 ]

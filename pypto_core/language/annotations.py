@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from functools import cache
 from typing import Any
+from typing import cast as typed
 
 import attrs
 
@@ -48,13 +49,12 @@ class Form:
     options: dict[str, Any] = attrs.field(factory=dict)
 
     def __getitem__(self, item: Any) -> Form:
-        return Form(self.surface, (*self.args, *(item if isinstance(item, tuple) else (item,))))
+        parts = typed(tuple[Any, ...], item) if isinstance(item, tuple) else (item,)
+        return Form(self.surface, (*self.args, *parts))
 
     def __call__(self, *args: Any, **options: Any) -> Form:
+        """The form with arguments, as in ``pl.TileView(valid_shape=[n, 64])``."""
         return Form(self.surface, args, options)
-
-    def __or__(self, other: Any) -> Form:
-        return self
 
     def __repr__(self) -> str:
         return f"pl.{self.surface}"
@@ -127,7 +127,7 @@ def _combine(cls: type[BinaryExpr], left: Any, right: Any) -> Dim:
 
 def dynamic(name: str, dtype: DataType = DataType.INDEX) -> Dim:
     """A symbolic extent called ``name``; the same name always means the same extent."""
-    if not isinstance(name, str) or not name.isidentifier():
+    if not str(name).isidentifier():
         raise UserError(
             f"a symbolic extent needs a name, not {name!r}", code="PT110", remedy='write M = pl.dynamic("M")'
         )
@@ -221,6 +221,7 @@ class Word:
     surface: str
 
     def __call__(self, *args: Any, **options: Any) -> Any:
+        """Refuse to be called by Python: raises UserError PT112."""
         raise UserError(
             f"pl.{self.surface} was called outside of a kernel",
             code="PT112",

@@ -8,7 +8,6 @@ from typing import Any
 
 from pypto_core.diagnostics import DiagnosticError, InternalError, ParserSyntaxError, UnsupportedFeatureError
 from pypto_core.ir import SeqStmts, Stmt, replace
-from pypto_core.ir import seq as in_sequence
 from pypto_core.language.context import Context, Yielded
 from pypto_core.language.source import MAX_BLOCK_DEPTH
 
@@ -97,17 +96,20 @@ def _unused_declaration(ctx: Context) -> Exception:
     )
 
 
-_HEADS: dict[type, tuple[str, ...]] = {
-    ast.For: ("iter",), ast.While: ("test",), ast.If: ("test",), ast.With: ("items",),
-}  # fmt: skip
+def _heads(node: ast.stmt) -> list[ast.AST]:
+    """The expressions in the head of a compound statement; a simple statement itself."""
+    if isinstance(node, ast.For):
+        return [node.iter]
+    if isinstance(node, ast.While | ast.If):
+        return [node.test]
+    if isinstance(node, ast.With):
+        return [item.context_expr for item in node.items]
+    return [node]
 
 
 def _check_depth(ctx: Context, node: ast.stmt) -> None:
-    heads = _HEADS.get(type(node))
-    parts: list[Any] = [node] if heads is None else [getattr(node, name) for name in heads]
-    for part in parts:
-        for item in part if isinstance(part, list) else [part]:
-            ctx.source.check_depth(item.context_expr if isinstance(item, ast.withitem) else item)
+    for part in _heads(node):
+        ctx.source.check_depth(part)
 
 
 def _with_comments(ctx: Context, node: ast.stmt, reader: Any, out: list[Stmt]) -> None:
@@ -128,13 +130,8 @@ def _with_comments(ctx: Context, node: ast.stmt, reader: Any, out: list[Stmt]) -
 
 def _header_end(node: ast.stmt) -> int:
     """The last line of a compound statement's head, the last line of a simple statement."""
-    heads = _HEADS.get(type(node))
-    if heads is None:
-        return node.end_lineno or node.lineno
-    part: Any = getattr(node, heads[0])
-    if isinstance(part, list):
-        part = part[-1].context_expr
-    return part.end_lineno or node.lineno
+    last: Any = _heads(node)[-1]
+    return last.end_lineno or node.lineno
 
 
 def region(ctx: Context, nodes: Sequence[ast.stmt]) -> tuple[list[Stmt], Yielded | None]:
@@ -150,6 +147,3 @@ def region(ctx: Context, nodes: Sequence[ast.stmt]) -> tuple[list[Stmt], Yielded
 def sequence(ctx: Context, stmts: list[Stmt], node: ast.AST) -> Stmt:
     """Statements as the body of something."""
     return stmts[0] if len(stmts) == 1 else SeqStmts(tuple(stmts), span=ctx.span(node))
-
-
-__all__ = ["block", "in_sequence", "region", "sequence"]

@@ -40,13 +40,11 @@ NO_COMMENTS = Comments([])
 def comments_of(lines: Sequence[str], node: ast.FunctionDef) -> Comments:
     """The comments of a function, those behind its last statement included."""
     first, last = node.lineno, node.end_lineno or node.lineno
-    end = last
-    while end < len(lines) and (text := lines[end].lstrip()) is not None and (not text or text[0] == "#"):
-        end += 1
-        if text and len(lines[end - 1]) - len(text) > node.col_offset:
-            last = end
-        elif text:
+    for number in range(last + 1, len(lines) + 1):
+        text = lines[number - 1].lstrip()
+        if text and (text[0] != "#" or len(lines[number - 1]) - len(text) <= node.col_offset):
             break
+        last = number if text else last
     marked = [n for n in range(first, last + 1) if "#" in lines[n - 1]]
     if not marked:
         return NO_COMMENTS

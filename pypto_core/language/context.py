@@ -12,6 +12,7 @@ from pypto_core.diagnostics import (
     Note,
     ParserError,
     ParserSyntaxError,
+    ParserTypeError,
     ScopeIsolationError,
     Span,
     UndefinedVariableError,
@@ -63,6 +64,11 @@ class Session:
         """An INDEX constant; one node per value, as a program repeats few of them very often."""
         node = self.ints.get(value)
         if node is None:
+            if not -(1 << 63) <= value < 1 << 63:
+                raise ParserTypeError(
+                    f"{value} does not fit {DataType.INDEX}",
+                    remedy="integers have 64 bits; use a float, or pl.const",
+                )
             node = self.ints[value] = ConstInt(value)
         return node
 
@@ -101,8 +107,9 @@ class Context:
     """
 
     __slots__ = (
-        "auto_dims", "bases", "comments", "declarations", "declared", "defined_bases", "depth", "entry", "env", "fresh", "func_type",
-        "loop_vars", "loops", "module", "names", "pending_comments", "places", "regions", "returns", "session", "slots", "source", "yielded",
+        "auto_dims", "bases", "comments", "declarations", "declared", "defined_bases", "depth", "entry", "env", "fresh",
+        "func_type", "loop_vars", "loops", "module", "names", "pending_comments", "places", "regions", "returns",
+        "session", "slots", "source", "yielded",
     )  # fmt: skip
 
     def __init__(
@@ -134,7 +141,7 @@ class Context:
         return self.source.span(node)
 
     def expr(self, node: ast.expr) -> Any:
-        """The value of an expression: a Python value when only constants take part, an expression of the IR otherwise."""
+        """The value of an expression: a Python value when only constants take part, otherwise a node of the IR."""
         return self.session.expressions[type(node)](self, node)
 
     def fail(
@@ -179,7 +186,7 @@ class Context:
         if type(value) is not Opaque:
             return value
         if value is MISSING:
-            if self.auto_dims is not None and name in self.auto_dims:
+            if self.auto_dims is not None and (name in self.auto_dims or self._is_extent(name)):
                 return dynamic_var(name)
             raise self.undefined(node)
         raise self.fail(
@@ -187,6 +194,21 @@ class Context:
             f"'{name}' is {value.what}: a kernel can't use it",
             node,
             "kernels see numbers, strings, lists of them, element types, enum members and other kernels",
+        )
+
+    def _is_extent(self, name: str) -> bool:
+        """Whether some annotation of the function has an extent of that name."""
+        if self.entry is None:
+            return False
+        notes: list[ast.expr | None] = []
+        for node in ast.walk(self.entry.node):
+            if isinstance(node, ast.arg | ast.AnnAssign):
+                notes.append(node.annotation)
+        return any(
+            isinstance(n, ast.Name) and n.id == name
+            for note in notes
+            if note is not None
+            for n in ast.walk(note)
         )
 
     def _dead(self, name: str, found: Dead, node: ast.AST) -> ParserError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import types
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, overload
 
 import attrs
@@ -32,12 +33,13 @@ from pypto_core.language.source import Source, definitions, guarded, source_of
 class Pending:
     """A decorated function in the body of a class: read when the class is."""
 
-    function: types.FunctionType
+    python: Any
     options: Options
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Refuse to be called by Python: raises ParserSyntaxError."""
         raise ParserSyntaxError(
-            f"'{self.function.__name__}' belongs to a class that is no program",
+            f"'{self.python.__name__}' belongs to a class that is no program",
             remedy="decorate the class with @pl.program",
         )
 
@@ -109,7 +111,7 @@ def function(
     )
     if func is not None:
         return _decorated(func, options, 2)
-    return lambda found: _decorated(found, options, 2)
+    return partial(_decorated, options=options, depth=1)
 
 
 def inline(
@@ -122,7 +124,7 @@ def inline(
     options = Options(type=FunctionType.Inline, attrs=dict(attrs or {}), strict_ssa=strict_ssa)
     if func is not None:
         return _decorated(func, options, 2)
-    return lambda found: _decorated(found, options, 2)
+    return partial(_decorated, options=options, depth=1)
 
 
 def _decorated(func: Any, options: Options, depth: int) -> Any:
@@ -152,7 +154,7 @@ def program(cls: type | None = None, *, strict_ssa: bool = False) -> Any:
     """
     if cls is not None:
         return _program(cls, strict_ssa, 2)
-    return lambda found: _program(found, strict_ssa, 2)
+    return partial(_program, strict_ssa=strict_ssa, depth=1)
 
 
 def _program(cls: Any, strict_ssa: bool, depth: int) -> Program:
@@ -162,13 +164,13 @@ def _program(cls: Any, strict_ssa: bool, depth: int) -> Program:
         )
     frame = caller(depth)
     members = dict(vars(cls))
-    pending = {name: value for name, value in members.items() if isinstance(value, Pending)}
+    pending: dict[str, Pending] = {n: v for n, v in members.items() if isinstance(v, Pending)}
     source = _source(frame.f_code.co_filename, frame.f_globals, cls.__name__)
     node = _class_node(
-        source, cls.__name__, [p.function.__code__.co_firstlineno for p in pending.values()], frame
+        source, cls.__name__, [p.python.__code__.co_firstlineno for p in pending.values()], frame
     )
     constants = {n: v for n, v in members.items() if n not in pending and not n.startswith("__")}
-    env = environment_of_class([p.function for p in pending.values()], frame)
+    env = environment_of_class([p.python for p in pending.values()], frame)
 
     def options_of(ctx: Context, item: ast.FunctionDef) -> Options | None:
         found = pending.get(item.name)

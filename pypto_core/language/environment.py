@@ -10,7 +10,7 @@ import enum
 import sys
 import types
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, cast
 
 import attrs
 
@@ -39,10 +39,14 @@ MISSING = Opaque("")
 _PLAIN = (bool, int, float, str, type(None), enum.Enum, Expr, Function, Program, MemRef, Name, Opaque)
 
 
+def items_of(value: Any) -> list[Any] | None:
+    """The elements of a list among the parser's values; None for anything else."""
+    return cast(list[Any], value) if isinstance(value, list) else None
+
+
 def captured(value: Any) -> Any:
     """A Python value as the parser takes it, or an Opaque that says what it is instead."""
-    kind = type(value)
-    if kind is int or kind is float or kind is bool or kind is str:
+    if isinstance(value, bool | str):
         return value
     if isinstance(value, int) and not isinstance(value, bool):
         return int(value)
@@ -51,7 +55,7 @@ def captured(value: Any) -> Any:
     if isinstance(value, Dim):
         return value.expr
     if isinstance(value, list | tuple):
-        items = [captured(item) for item in value]
+        items = [captured(item) for item in cast(Iterable[Any], value)]
         bad = next((item for item in items if isinstance(item, Opaque)), None)
         return bad if bad is not None else items
     if isinstance(value, types.ModuleType):
@@ -137,4 +141,4 @@ def _frame_locals(frame: types.FrameType | None) -> list[Mapping[str, Any]]:
 
 def caller(depth: int) -> types.FrameType:
     """The frame ``depth`` calls above the function that asks."""
-    return sys._getframe(depth + 1)
+    return sys._getframe(depth + 1)  # pyright: ignore[reportPrivateUsage]

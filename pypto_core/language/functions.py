@@ -10,7 +10,17 @@ from weakref import WeakKeyDictionary
 import attrs
 
 from pypto_core.diagnostics import Note, ParserSyntaxError, ParserTypeError
-from pypto_core.ir import Function, FunctionIRStage, FunctionType, Level, ParamDirection, Role, Type, Var
+from pypto_core.ir import (
+    EMPTY_MAP,
+    Function,
+    FunctionIRStage,
+    FunctionType,
+    Level,
+    ParamDirection,
+    Role,
+    Type,
+    Var,
+)
 from pypto_core.language.environment import Environment
 from pypto_core.language.source import Source
 
@@ -25,7 +35,7 @@ class Options:
     type: FunctionType = FunctionType.Opaque
     level: Level | None = None
     role: Role | None = None
-    attrs: Mapping[str, Any] = attrs.field(factory=dict)
+    attrs: Mapping[str, Any] = EMPTY_MAP
     strict_ssa: bool = False
     stage: FunctionIRStage = FunctionIRStage.Functional
     requires_runtime_binding: bool = False

@@ -9,10 +9,12 @@ from typing import Any
 from pypto_core.diagnostics import ParserTypeError
 from pypto_core.ir import Expr
 from pypto_core.language.context import Context
+from pypto_core.language.environment import items_of
 from pypto_core.language.errors import value_text
 from pypto_core.language.parse_types import annotation, complete
 
-_TYPES = ("Tile", "Tensor", "Scalar", "Array", "Tuple", "Ptr", "UnknownType")
+TYPES = ("Tile", "Tensor", "Scalar", "Array", "Tuple", "Ptr", "UnknownType")
+"""Words that begin a type where a value could stand."""
 
 
 def notes(ctx: Context, node: ast.expr, *, plain: bool = False) -> dict[str, Any]:
@@ -42,11 +44,12 @@ def note(ctx: Context, node: ast.expr) -> Any:
         return tuple(note(ctx, e) for e in node.elts)
     inner = node.value if type(node) is ast.Subscript else node
     path = ctx.path_of(inner)
-    if path in _TYPES:
+    if path in TYPES:
         return complete(annotation(ctx, node))
     value = ctx.expr(node)
     if isinstance(value, Expr | bool | int | float | str | enum.Enum) or value is None:
         return value
-    if isinstance(value, list):
-        return tuple(value)
+    items = items_of(value)
+    if items is not None:
+        return tuple(items)
     raise ctx.fail(ParserTypeError, f"{value_text(value)} can't be kept as a note", node)

@@ -1,4 +1,4 @@
-"""Calls of operators: arguments are matched to the operator's parameters, literals take the type the parameter asks for.
+"""Calls of operators: arguments are matched to parameters, literals take the type that the parameter asks for.
 
 ``pl.tile.add`` names one operator; ``pl.add`` picks the one of the group that its first tile or tensor belongs to.
 """
@@ -21,10 +21,10 @@ from pypto_core.ir import (
     TensorType,
     TileType,
     int_range,
-)  # fmt: skip
+)
 from pypto_core.language import vocabulary
 from pypto_core.language.context import CallReader, Context
-from pypto_core.language.environment import Name
+from pypto_core.language.environment import Name, items_of
 from pypto_core.language.errors import did_you_mean, type_text, value_text
 from pypto_core.language.notes import notes
 from pypto_core.language.parse_expr import expression, scalar, unknown_word
@@ -242,10 +242,11 @@ def _filled(ctx: Context, args: list[Expr | None], op: OpDef, node: ast.Call) ->
 def _as_dims(
     ctx: Context, param: Param, value: Any, node: ast.expr, args: list[Expr | None], op: OpDef
 ) -> Expr:
-    if type(value) is list:
+    items = items_of(value)
+    if items is not None:
         index = ctx.session.index
         return MakeTuple(
-            tuple([index(v) if type(v) is int else _as_index(ctx, param, v, node, args, op) for v in value]),
+            tuple([index(v) if type(v) is int else _as_index(ctx, param, v, node, args, op) for v in items]),
             span=ctx.span(node),
         )
     if isinstance(value, Expr) and not isinstance(value.type, ScalarType | TileType | TensorType):

@@ -61,30 +61,31 @@ from pypto_core.ir import (
 from pypto_core.language import vocabulary
 from pypto_core.language.annotations import MemRef as Declared
 from pypto_core.language.context import Context
-from pypto_core.language.environment import Name
+from pypto_core.language.environment import Name, items_of
 from pypto_core.language.errors import did_you_mean, type_text, value_text
 
+_op: Any = operator
 BINARY: dict[type, tuple[type[BinaryExpr], Callable[[Any, Any], Any], str, str]] = {
-    ast.Add: (Add, operator.add, "+", "add"),
-    ast.Sub: (Sub, operator.sub, "-", "sub"),
-    ast.Mult: (Mul, operator.mul, "*", "mul"),
-    ast.Div: (FloatDiv, operator.truediv, "/", "div"),
-    ast.FloorDiv: (FloorDiv, operator.floordiv, "//", "div"),
-    ast.Mod: (FloorMod, operator.mod, "%", "rem"),
-    ast.Pow: (Pow, operator.pow, "**", ""),
-    ast.BitAnd: (BitAnd, operator.and_, "&", "and_"),
-    ast.BitOr: (BitOr, operator.or_, "|", "or_"),
-    ast.BitXor: (BitXor, operator.xor, "^", "xor"),
-    ast.LShift: (BitShiftLeft, operator.lshift, "<<", "shl"),
-    ast.RShift: (BitShiftRight, operator.rshift, ">>", "shr"),
+    ast.Add: (Add, _op.add, "+", "add"),
+    ast.Sub: (Sub, _op.sub, "-", "sub"),
+    ast.Mult: (Mul, _op.mul, "*", "mul"),
+    ast.Div: (FloatDiv, _op.truediv, "/", "div"),
+    ast.FloorDiv: (FloorDiv, _op.floordiv, "//", "div"),
+    ast.Mod: (FloorMod, _op.mod, "%", "rem"),
+    ast.Pow: (Pow, _op.pow, "**", ""),
+    ast.BitAnd: (BitAnd, _op.and_, "&", "and_"),
+    ast.BitOr: (BitOr, _op.or_, "|", "or_"),
+    ast.BitXor: (BitXor, _op.xor, "^", "xor"),
+    ast.LShift: (BitShiftLeft, _op.lshift, "<<", "shl"),
+    ast.RShift: (BitShiftRight, _op.rshift, ">>", "shr"),
 }
 COMPARE: dict[type, tuple[type[BinaryExpr], Callable[[Any, Any], Any]]] = {
-    ast.Eq: (Eq, operator.eq),
-    ast.NotEq: (Ne, operator.ne),
-    ast.Lt: (Lt, operator.lt),
-    ast.LtE: (Le, operator.le),
-    ast.Gt: (Gt, operator.gt),
-    ast.GtE: (Ge, operator.ge),
+    ast.Eq: (Eq, _op.eq),
+    ast.NotEq: (Ne, _op.ne),
+    ast.Lt: (Lt, _op.lt),
+    ast.LtE: (Le, _op.le),
+    ast.Gt: (Gt, _op.gt),
+    ast.GtE: (Ge, _op.ge),
 }
 _DIVISIONS = (ast.Div, ast.FloorDiv, ast.Mod)
 _MAX_BITS = 256
@@ -117,6 +118,8 @@ def attribute(ctx: Context, node: ast.Attribute) -> Any:
         if known is None:
             known = ctx.session.paths[path] = _language_value(ctx, node, path)
         return known
+    if type(node.value) is ast.Name and node.value.id == "self" and "self" not in ctx.names:
+        raise ctx.fail(ParserTypeError, f"'self.{node.attr}' is a function, not a value", node, "call it")
     base = ctx.expr(node.value)
     if isinstance(base, type) and issubclass(base, enum.Enum):
         return _member(ctx, node, base)
@@ -181,8 +184,7 @@ def unknown_word(ctx: Context, node: ast.AST, path: str) -> ParserError:
 
 
 def _is_number(value: Any) -> bool:
-    kind = type(value)
-    return kind is int or kind is float or isinstance(value, int | float)
+    return isinstance(value, int | float)
 
 
 def scalar(ctx: Context, value: Any, node: ast.expr, what: str = "this operand") -> Expr:
@@ -205,8 +207,9 @@ def expression(ctx: Context, value: Any, node: ast.expr) -> Expr:
     """A value as an expression of the IR; lists become tuples."""
     if isinstance(value, Expr):
         return value
-    if isinstance(value, list):
-        return MakeTuple(tuple(expression(ctx, item, node) for item in value), span=ctx.span(node))
+    items = items_of(value)
+    if items is not None:
+        return MakeTuple(tuple(expression(ctx, item, node) for item in items), span=ctx.span(node))
     if isinstance(value, Name):
         raise ctx.fail(
             ParserTypeError, f"pl.{value.path or '…'} is not a value", node, "call it, or use its result"

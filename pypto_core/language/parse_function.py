@@ -11,16 +11,13 @@ from pypto_core.diagnostics import (
     ParserSyntaxError,
     ParserTypeError,
     UnsupportedFeatureError,
-)  # fmt: skip
+)
 from pypto_core.ir import (
-    AUTO_SCOPE,
     EMPTY,
-    EXTERNAL_SOURCE,
     SPLIT,
     ConstInt,
     Function,
     ParamDirection,
-    ReturnStmt,
     ScalarType,
     SplitMode,
     Stmt,
@@ -28,12 +25,12 @@ from pypto_core.ir import (
     TileType,
     Type,
     Var,
-)  # fmt: skip
+)
 from pypto_core.language.block import block, sequence
 from pypto_core.language.comments import NO_COMMENTS, comments_above, comments_of
 from pypto_core.language.context import Context, Session
 from pypto_core.language.environment import MISSING
-from pypto_core.language.errors import did_you_mean, shape_text, type_text
+from pypto_core.language.errors import type_text
 from pypto_core.language.functions import Entry, Module
 from pypto_core.language.notes import notes
 from pypto_core.language.parse_call import call
@@ -149,7 +146,11 @@ def _param(
             inner,
             "bind a tile of the body to it",
         )
-    var = Var(arg.arg, complete(spec), span=ctx.span(arg))
+    try:
+        kind = complete(spec)
+    except DiagnosticError as error:
+        raise error.located(ctx.span(inner)) from None
+    var = Var(arg.arg, kind, span=ctx.span(arg))
     ctx.names[arg.arg] = var
     return var, direction
 
@@ -213,7 +214,7 @@ def _body(entry: Entry, ctx: Context) -> None:
         entry.return_types = (
             _return_types(ctx, node.returns) if node.returns is not None else _inferred(ctx, ctx.returns)
         )
-    _check_returns(entry, ctx)
+    _check_returns(entry, ctx, external)
     options = entry.options
     entry.function = Function(
         entry.name,
@@ -287,8 +288,16 @@ def _inferred(ctx: Context, returns: Iterable[tuple[Any, Any]]) -> tuple[Type, .
     return found[0] if found else ()
 
 
-def _check_returns(entry: Entry, ctx: Context) -> None:
+def _check_returns(entry: Entry, ctx: Context, external: bool) -> None:
     want = entry.return_types or ()
+    if want and not ctx.returns and not external:
+        raise ctx.fail(
+            ParserTypeError,
+            f"'{entry.name}' says that it returns something and has no return",
+            entry.node.returns,
+            "return a value, or remove the return annotation",
+            {"annotation": ", ".join(type_text(t) for t in want)},
+        )
     for values, span in ctx.returns:
         if len(values) != len(want):
             raise ParserTypeError(
@@ -317,9 +326,3 @@ def _agrees(have: Type, want: Type) -> bool:
     if isinstance(want, ScalarType) and isinstance(have, ScalarType):
         return want.dtype.is_float == have.dtype.is_float and want.dtype.is_int == have.dtype.is_int
     return True
-
-
-__all__ = [
-    "AUTO_SCOPE", "EXTERNAL_SOURCE", "ReturnStmt", "did_you_mean", "new_session", "open_entry", "read_body",
-    "read_signature", "shape_text",
-]  # fmt: skip

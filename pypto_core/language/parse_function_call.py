@@ -9,16 +9,13 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
-import attrs
-
 from pypto_core.diagnostics import (
     InvalidOperationError,
     ParserTypeError,
     UndefinedVariableError,
     UnsupportedFeatureError,
-)  # fmt: skip
+)
 from pypto_core.ir import (
-    ARG_DIRECTIONS,
     UNKNOWN,
     VOID,
     ArgDirection,
@@ -38,9 +35,9 @@ from pypto_core.ir import (
     replace,
     scalar_type,
     substitute,
-)  # fmt: skip
+)
 from pypto_core.language.context import Context, Dead
-from pypto_core.language.environment import MISSING, Opaque
+from pypto_core.language.environment import MISSING, Opaque, items_of
 from pypto_core.language.errors import did_you_mean, type_text, value_text
 from pypto_core.language.functions import Callee, Entry
 from pypto_core.language.notes import notes
@@ -314,8 +311,8 @@ def submit(ctx: Context, node: ast.Call) -> Expr:
 def _deps(ctx: Context, node: ast.expr | None) -> tuple[Expr, ...]:
     if node is None:
         return ()
-    value = ctx.expr(node)
-    if not isinstance(value, list) or not all(isinstance(v, Expr) for v in value):
+    value = items_of(ctx.expr(node))
+    if value is None or not all(isinstance(v, Expr) for v in value):
         raise ctx.fail(ParserTypeError, "deps must be a list of task ids", node, "write deps=[tid]")
     return tuple(value)
 
@@ -327,6 +324,3 @@ def _flag(ctx: Context, node: ast.expr | None, name: str) -> bool:
     if not isinstance(value, bool):
         raise ctx.fail(ParserTypeError, f"{name} must be True or False, not {value_text(value)}", node)
     return value
-
-
-__all__ = ["ARG_DIRECTIONS", "attrs", "other_call", "resolve", "submit"]

@@ -6,6 +6,8 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
+from attrs import evolve
+
 from pypto_core.diagnostics import (
     DiagnosticError,
     ParserSyntaxError,
@@ -21,11 +23,11 @@ from pypto_core.ir import (
     Level,
     Program,
     Role,
-)  # fmt: skip
+)
 from pypto_core.language.annotations import Dim, MemRef
 from pypto_core.language.comments import comments_above
 from pypto_core.language.context import Context, Session
-from pypto_core.language.environment import Environment, Opaque
+from pypto_core.language.environment import Environment, Opaque, items_of
 from pypto_core.language.errors import did_you_mean, value_text
 from pypto_core.language.functions import Entry, Module, Options, gathered
 from pypto_core.language.notes import notes
@@ -131,17 +133,11 @@ def read_program(
         )
     for item in node.body:
         if isinstance(item, ast.FunctionDef):
-            options = options_of(ctx, item)
-            if options is None:
-                raise ctx.fail(
-                    ParserSyntaxError,
-                    f"'{item.name}' is no kernel",
-                    item,
-                    "decorate it with @pl.function, or move it out of the program",
+            module.add(
+                Entry(
+                    item, source, inner, _options(ctx, item, options_of, strict_ssa), session, in_class=True
                 )
-            if strict_ssa and not options.strict_ssa:
-                options = _strict(options)
-            module.add(Entry(item, source, inner, options, session, in_class=True))
+            )
         elif not evaluated:
             class_constant(ctx, item, constants)
     if not module.entries and not any(isinstance(n, ast.Pass) for n in node.body):
@@ -150,6 +146,8 @@ def read_program(
         )
     for entry in module.entries.values():
         read_signature(entry, module)
+    for entry in module.entries.values():
+        entry.read()
     functions = gathered(module.entries.values())
     top = node.decorator_list[0].lineno if node.decorator_list else node.lineno
     try:
@@ -160,10 +158,16 @@ def read_program(
         raise error.located(source.span(node)) from None
 
 
-def _strict(options: Options) -> Options:
-    from attrs import evolve
-
-    return evolve(options, strict_ssa=True)
+def _options(ctx: Context, node: ast.FunctionDef, options_of: OptionsOf, strict_ssa: bool) -> Options:
+    options = options_of(ctx, node)
+    if options is None:
+        raise ctx.fail(
+            ParserSyntaxError,
+            f"'{node.name}' is no kernel",
+            node,
+            "decorate it with @pl.function, or move it out of the program",
+        )
+    return evolve(options, strict_ssa=True) if strict_ssa else options
 
 
 def class_constant(ctx: Context, node: ast.stmt, constants: dict[str, Any]) -> None:
@@ -190,8 +194,12 @@ def class_constant(ctx: Context, node: ast.stmt, constants: dict[str, Any]) -> N
 def _define(ctx: Context, target: ast.expr, value: Any, constants: dict[str, Any]) -> None:
     if isinstance(target, ast.Name):
         constants[target.id] = value
-    elif isinstance(target, ast.Tuple) and isinstance(value, list) and len(value) == len(target.elts):
-        for part, item in zip(target.elts, value, strict=True):
+    elif (
+        isinstance(target, ast.Tuple)
+        and (items := items_of(value)) is not None
+        and len(items) == len(target.elts)
+    ):
+        for part, item in zip(target.elts, items, strict=True):
             _define(ctx, part, item, constants)
     elif isinstance(value, Opaque):
         for part in ast.walk(target):

@@ -11,7 +11,7 @@ from pypto_core.diagnostics import (
     ParserTypeError,
     SSAViolationError,
     UnsupportedFeatureError,
-)  # fmt: skip
+)
 from pypto_core.ir import (
     PTR,
     AssignStmt,
@@ -31,7 +31,7 @@ from pypto_core.ir import (
     YieldStmt,
     replace,
     types_equal,
-)  # fmt: skip
+)
 from pypto_core.language.annotations import MemRef as Declared
 from pypto_core.language.context import Context, Target, Yielded
 from pypto_core.language.errors import type_text

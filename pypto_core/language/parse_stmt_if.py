@@ -6,7 +6,7 @@ import ast
 from typing import Any
 
 from pypto_core.diagnostics import Note, ParserSyntaxError
-from pypto_core.ir import IfStmt, Stmt, Var, YieldStmt
+from pypto_core.ir import IfStmt, Stmt, YieldStmt
 from pypto_core.language.block import region, sequence
 from pypto_core.language.context import Context, Target, Yielded
 from pypto_core.language.parse_expr import truth
@@ -107,5 +107,3 @@ def _unnamed(ctx: Context, found: Yielded) -> tuple[Target, ...]:
 
 
 BRANCHES: dict[type, Any] = {ast.If: branches}
-
-__all__ = ["BRANCHES", "Var"]

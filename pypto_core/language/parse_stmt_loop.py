@@ -9,12 +9,11 @@ from typing import Any
 import attrs
 
 from pypto_core.diagnostics import (
-    DiagnosticError,
     InvalidOperationError,
     ParserSyntaxError,
     ParserTypeError,
     UnsupportedFeatureError,
-)  # fmt: skip
+)
 from pypto_core.ir import (
     PIPELINE_STAGES,
     DataType,
@@ -24,15 +23,14 @@ from pypto_core.ir import (
     IterArg,
     ScalarType,
     Stmt,
-    TileType,
     Type,
     Var,
     WhileStmt,
     YieldStmt,
     is_const,
     scalar_type,
-)  # fmt: skip
-from pypto_core.language.block import block, region, sequence
+)
+from pypto_core.language.block import region, sequence
 from pypto_core.language.context import Context, Dead, Yielded
 from pypto_core.language.errors import did_you_mean, value_text
 from pypto_core.language.notes import notes
@@ -396,5 +394,3 @@ def while_loop(ctx: Context, node: ast.While, out: list[Stmt]) -> None:
 
 
 LOOPS: dict[type, Any] = {ast.For: for_loop, ast.While: while_loop}
-
-__all__ = ["LOOPS", "DiagnosticError", "TileType", "block", "declarations", "enter", "leave", "result"]

@@ -22,7 +22,7 @@ from pypto_core.ir import (
     Stmt,
     Submit,
     is_orchestration_like,
-)  # fmt: skip
+)
 from pypto_core.language.context import Context
 from pypto_core.language.errors import type_text, value_text
 from pypto_core.language.parse_call import literal

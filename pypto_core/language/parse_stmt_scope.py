@@ -29,9 +29,10 @@ from pypto_core.ir import (
     Var,
     replace,
     scalar_type,
-)  # fmt: skip
+)
 from pypto_core.language.block import region, sequence
 from pypto_core.language.context import Context, Dead
+from pypto_core.language.environment import items_of
 from pypto_core.language.errors import did_you_mean, value_text
 from pypto_core.language.notes import notes
 from pypto_core.language.parse_expr import integer
@@ -150,8 +151,8 @@ def _arguments(ctx: Context, source: ast.Call, path: str) -> tuple[Builder, Argu
 
 
 def _variables(ctx: Context, node: ast.expr, key: str) -> tuple[Expr, ...]:
-    value = ctx.expr(node)
-    if isinstance(value, list) and all(isinstance(v, Expr) for v in value):
+    value = items_of(ctx.expr(node))
+    if value is not None and all(isinstance(v, Expr) for v in value):
         return tuple(value)
     raise ctx.fail(ParserTypeError, f"{key} must be a list of variables", node, f"write {key}=[x]")
 
@@ -300,7 +301,7 @@ def _runtime(
 def _domain(
     ctx: Context, source: ast.Call, given: Arguments, extra: Any, body: Stmt, var: Var | None, node: Any
 ) -> ScopeStmt:
-    parts = {k: _variables(ctx, given[k], k) if k in given else () for k in ("devices", "slots")}
+    parts: dict[str, Any] = {k: _variables(ctx, given[k], k) for k in ("devices", "slots") if k in given}
     return CommDomainScopeStmt(body, name_hint=_hint(ctx, given), attrs=extra, **parts, span=ctx.span(node))
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import attrs
+from attrs import evolve
 
 from pypto_core.diagnostics import ParserTypeError
 from pypto_core.ir import (
@@ -42,14 +43,14 @@ from pypto_core.ir import (
     replace,
     scalar_type,
     shapes_equal,
+    types_equal,
 )  # fmt: skip
 from pypto_core.language import vocabulary
-from pypto_core.language.annotations import MemRef as Declared
 from pypto_core.language.annotations import dynamic_var
 from pypto_core.language.context import Context
-from pypto_core.language.environment import MISSING
+from pypto_core.language.environment import MISSING, items_of
 from pypto_core.language.errors import did_you_mean, shape_text, type_text, value_text
-from pypto_core.language.memrefs import declared_value, is_memref, memref
+from pypto_core.language.memrefs import is_memref, memref
 from pypto_core.language.parse_expr import integer
 
 
@@ -80,7 +81,7 @@ def annotation(ctx: Context, node: ast.expr, *, local: bool = True) -> Spec:
         if path is not None:
             plain = _PLAIN.get(path)
             if plain is not None:
-                if not local and plain is not MEMREF:
+                if not local and not isinstance(plain, ScalarType):
                     raise _not_a_parameter(ctx, node, path)
                 return Spec(node, plain)
     raise _no_annotation(ctx, node, path)
@@ -135,15 +136,10 @@ def dims(ctx: Context, node: ast.expr, what: str, least: int = 1) -> tuple[Expr,
                 out.append(_dim(ctx, part, what, least))
         return tuple(out)
     value = ctx.expr(node)
-    if isinstance(value, list):
-        return tuple(
-            [
-                _checked_dim(
-                    ctx, v if isinstance(v, Expr) else _as_index(ctx, v, node, what), node, what, least
-                )
-                for v in value
-            ]
-        )
+    items = items_of(value)
+    if items is not None:
+        found = [v if isinstance(v, Expr) else _as_index(ctx, v, node, what) for v in items]
+        return tuple([_checked_dim(ctx, dim, node, what, least) for dim in found])
     raise ctx.fail(
         ParserTypeError, f"{what} must be a list of extents, not {value_text(value)}", node, "write [64, 64]"
     )
@@ -361,7 +357,8 @@ def complete(spec: Spec) -> Type:
 
 def _tile_view(parts: dict[str, Any], shape: tuple[Expr, ...], space: MemorySpace | None) -> TileView:
     blayout, slayout, fractal = implicit_layout(shape, space)
-    return TileView(**{"blayout": blayout, "slayout": slayout, "fractal": fractal, **parts})
+    known: dict[str, Any] = {"blayout": blayout, "slayout": slayout, "fractal": fractal, **parts}
+    return TileView(**known)
 
 
 def joined(ctx: Context, spec: Spec, deduced: Type) -> tuple[Type, Type]:
@@ -371,11 +368,11 @@ def joined(ctx: Context, spec: Spec, deduced: Type) -> tuple[Type, Type]:
     """
     if spec.type is not None:
         return _joined_plain(ctx, spec, spec.type, deduced)
-    if type(deduced) is UnknownType or type(deduced) is VoidType:
-        whole = complete(spec)
-        return whole, replace(whole, memref=None) if spec.memref is not None else whole  # type: ignore[call-arg]
-    if type(deduced) is not (TileType if spec.tile else TensorType):
+    if isinstance(deduced, UnknownType | VoidType):
+        return complete(spec), complete(evolve(spec, memref=None))
+    if not isinstance(deduced, TileType if spec.tile else TensorType):
         raise conflict(ctx, spec, deduced, "the annotation is of another kind than the value")
+    assert isinstance(deduced, TileType | TensorType)
     shape = deduced.shape
     if spec.dtype is not deduced.dtype:
         raise conflict(ctx, spec, deduced, "the annotation's element type is not the value's")
@@ -383,16 +380,16 @@ def joined(ctx: Context, spec: Spec, deduced: Type) -> tuple[Type, Type]:
         if not _may_be_equal(spec.shape, shape):
             raise conflict(ctx, spec, deduced, "the annotation's shape is not the value's")
         shape = spec.shape
-    if spec.tile:
+    if isinstance(deduced, TileType):
         return _joined_tile(spec, deduced, shape)
-    if spec.view is None and shape is deduced.shape:
-        value: Type = deduced
-    else:
+    value = deduced
+    if spec.view is not None or shape is not deduced.shape:
         view = deduced.tensor_view if spec.view is None else TensorView(**spec.view)
-        value = TensorType(shape, spec.dtype, None, view)
-    if spec.memref is None and deduced.memref is None:
+        said = TensorType(shape, spec.dtype, None, view)
+        value = deduced if types_equal(said, deduced) else said
+    if spec.memref is None and value.memref is None:
         return value, value
-    return replace(value, memref=spec.memref), value  # type: ignore[call-arg]
+    return TensorType(value.shape, value.dtype, spec.memref, value.tensor_view), value
 
 
 def _joined_tile(spec: Spec, deduced: TileType, shape: tuple[Expr, ...]) -> tuple[Type, Type]:
@@ -404,13 +401,13 @@ def _joined_tile(spec: Spec, deduced: TileType, shape: tuple[Expr, ...]) -> tupl
         if view.layout == implicit_layout(deduced.shape, deduced.memory_space):
             blayout, slayout, fractal = implicit_layout(shape, space)
             view = replace(view, blayout=blayout, slayout=slayout, fractal=fractal)
-    if spec.view is None and space is deduced.memory_space and shape is deduced.shape:
-        value = deduced
-    else:
-        value = TileType(shape, spec.dtype, None, view, space)
-    if spec.memref is None and deduced.memref is None:
+    value = deduced
+    if spec.view is not None or space is not deduced.memory_space or shape is not deduced.shape:
+        said = TileType(shape, spec.dtype, None, view, space)
+        value = deduced if types_equal(said, deduced) else said
+    if spec.memref is None and value.memref is None:
         return value, value
-    return TileType(shape, spec.dtype, spec.memref, value.tile_view, space), value
+    return TileType(value.shape, value.dtype, spec.memref, value.tile_view, space), value
 
 
 def _may_be_equal(a: tuple[Expr, ...], b: tuple[Expr, ...]) -> bool:
@@ -471,16 +468,3 @@ def without_pinned(kind: Type) -> Type:
     if isinstance(kind, TileType) and kind.memref is not None and kind.memref.is_pinned:
         return replace(kind, memref=None)
     return kind
-
-
-__all__ = [
-    "Declared",
-    "Spec",
-    "annotation",
-    "complete",
-    "conflict",
-    "declared_value",
-    "dims",
-    "joined",
-    "without_pinned",
-]

@@ -11,22 +11,18 @@ from pypto_core.ir import (
     Abs,
     BinaryExpr,
     Cast,
-    ConstFloat,
     DataType,
     Expr,
     Max,
     MemorySpace,
     Min,
-    ScalarType,
     TensorType,
     TileType,
     Xor,
-    dtype_of,
     make_binary,
     make_unary,
     scalar_type,
-)  # fmt: skip
-from pypto_core.language.annotations import MemRef as Declared
+)
 from pypto_core.language.annotations import dynamic_var, typed_constant
 from pypto_core.language.context import CallReader, Context
 from pypto_core.language.errors import type_text, value_text
@@ -39,9 +35,10 @@ def positional(ctx: Context, node: ast.Call, names: tuple[str, ...], least: int)
     """The arguments of a call by the given parameter names; None for those left out."""
     word = ctx.path_of(node.func) or getattr(node.func, "id", "this")
     if len(node.args) > len(names):
+        count = str(least) if least == len(names) else f"{least} to {len(names)}"
         raise ctx.fail(
             ParserTypeError,
-            f"pl.{word} takes {least if least == len(names) else f'{least} to {len(names)}'} arguments, not {len(node.args)}",
+            f"pl.{word} takes {count} arguments, not {len(node.args)}",
             node.args[len(names)],
         )
     out: list[ast.expr | None] = [*node.args, *([None] * (len(names) - len(node.args)))]
@@ -72,7 +69,7 @@ def const(ctx: Context, node: ast.Call) -> Expr:
         raise ctx.fail(
             ParserTypeError, f"an element type is needed here, not {value_text(dtype)}", dtype_node
         )
-    if dtype is DataType.INDEX and type(value) is int:
+    if dtype is DataType.INDEX and type(value) is int and abs(value) < 1 << 62:
         return ctx.session.index(value)
     try:
         return typed_constant(value, dtype)
@@ -185,11 +182,6 @@ def _dynamic(ctx: Context, node: ast.Call) -> Any:
     return dynamic_var(name, dtype)
 
 
-def no_dep(ctx: Context, node: ast.Call) -> Any:
-    """``pl.no_dep(x)`` outside of the arguments of a call."""
-    raise ctx.fail(InvalidOperationError, "pl.no_dep only stands around an argument of a call", node)
-
-
 def misplaced(word: str, where: str) -> CallReader:
     """The reader of a word that does not stand where it belongs."""
 
@@ -211,7 +203,7 @@ WORDS: dict[str, CallReader] = {
     "xor": _by_operand("xor", _xor),
     "MemRef": _memref,
     "dynamic": _dynamic,
-    "no_dep": no_dep,
+    "no_dep": misplaced("no_dep", "it stands around an argument of a call: self.f(pl.no_dep(x))"),
     **{
         w: misplaced(w, _LOOP.format(w))
         for w in ("range", "parallel", "unroll", "pipeline", "while_", "split_aiv")
@@ -235,16 +227,3 @@ WORDS: dict[str, CallReader] = {
     "TensorView": misplaced("TensorView", "it stands in the annotation of a tensor"),
 }
 """Readers of the words that may be called, by name."""
-
-
-def infinity(value: float, dtype: DataType = DataType.FP32) -> ConstFloat:
-    """A constant that is not finite."""
-    return ConstFloat(value, dtype)
-
-
-def is_bool(expr: Expr) -> bool:
-    """Whether a scalar is a truth value."""
-    return isinstance(expr.type, ScalarType) and dtype_of(expr) is DataType.BOOL
-
-
-__all__ = ["WORDS", "Declared", "absolute", "const", "misplaced", "not_finite", "positional"]

@@ -23,11 +23,11 @@ from pypto_core.ir import (
     Var,
     linear,
     make_binary,
-)  # fmt: skip
+)
 from pypto_core.language.context import Context
-from pypto_core.language.environment import Name
+from pypto_core.language.environment import Name, items_of
 from pypto_core.language.errors import shape_text, type_text, value_text
-from pypto_core.language.notes import _TYPES
+from pypto_core.language.notes import TYPES
 from pypto_core.language.parse_types import annotation, complete
 from pypto_core.ops.registry import create_call
 
@@ -43,17 +43,17 @@ class Window:
     offsets: tuple[Expr, ...]
     extents: tuple[Expr, ...]
     dropped: tuple[int, ...]
-    whole: bool
 
 
 def subscript(ctx: Context, node: ast.Subscript) -> Any:
     """``x[…]`` as a value."""
     path = ctx.path_of(node.value)
-    if path in _TYPES:
+    if path in TYPES:
         return complete(annotation(ctx, node))
     base = ctx.expr(node.value)
-    if isinstance(base, list | str):
-        return _constant_item(ctx, node, base)
+    items = items_of(base)
+    if items is not None:
+        return _constant_item(ctx, node, items)
     if not isinstance(base, Expr):
         what = f"pl.{base.path}" if isinstance(base, Name) else value_text(base)
         raise ctx.fail(InvalidOperationError, f"{what} can't be subscripted", node)
@@ -67,9 +67,9 @@ def subscript(ctx: Context, node: ast.Subscript) -> Any:
     raise ctx.fail(InvalidOperationError, f"a {type_text(kind)} can't be subscripted", node)
 
 
-def _constant_item(ctx: Context, node: ast.Subscript, base: list[Any] | str) -> Any:
+def _constant_item(ctx: Context, node: ast.Subscript, base: list[Any]) -> Any:
     at = ctx.expr(node.slice)
-    if type(at) is not int or isinstance(base, str):
+    if type(at) is not int:
         raise ctx.fail(ParserTypeError, "a list of constants is indexed by a constant integer", node.slice)
     if not -len(base) <= at < len(base):
         raise ctx.fail(
@@ -155,11 +155,7 @@ def select(ctx: Context, node: ast.Subscript, kind: TensorType | TileType) -> Wi
     for axis in range(len(parts), rank):
         offsets.append(index(0))
         extents.append(kind.shape[axis])
-    whole = not dropped and all(
-        isinstance(o, ConstInt) and o.value == 0 and e is d
-        for o, e, d in zip(offsets, extents, kind.shape, strict=True)
-    )
-    return Window(tuple(offsets), tuple(extents), tuple(dropped), whole)
+    return Window(tuple(offsets), tuple(extents), tuple(dropped))
 
 
 def _index(ctx: Context, node: ast.expr) -> Expr:
@@ -277,7 +273,9 @@ def _store_element(
 
 
 def _check_shapes(ctx: Context, window: Window, value: Expr, node: ast.Assign) -> None:
-    have = value.type.shape  # type: ignore[attr-defined]
+    kind = value.type
+    assert isinstance(kind, TensorType | TileType)
+    have = kind.shape
     wanted = tuple(e for axis, e in enumerate(window.extents) if axis not in window.dropped)
     for want in (window.extents, wanted):
         if len(want) == len(have) and not any(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import linecache
-from collections.abc import Iterator
+import re
+from collections.abc import Generator
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
@@ -25,7 +26,7 @@ class Source:
 
     def __init__(self, content: str, filename: str, tree: ast.Module) -> None:
         self.filename = filename
-        self.text = SourceText.of(content, filename)
+        self.text = source_text(content, filename)
         self.lines = self.text.lines
         self.is_ascii = content.isascii()
         self.tree = tree
@@ -61,9 +62,15 @@ class Source:
             current, depth = stack.pop()
             if depth > MAX_EXPRESSION_DEPTH:
                 raise too_deep(self.span(node))
-            stack.extend(
-                (child, depth + 1) for child in ast.iter_child_nodes(current) if isinstance(child, ast.expr)
-            )
+            stack.extend([(child, depth + 1) for child in ast.iter_child_nodes(current)])
+
+
+_NEWLINE = re.compile(r"\r\n|\r|\n")
+
+
+def source_text(content: str, filename: str) -> SourceText:
+    """The lines of a text as Python counts them: form feeds and the like end none."""
+    return SourceText(filename, tuple(_NEWLINE.split(content)))
 
 
 def too_deep(span: Span) -> ParserError:
@@ -106,7 +113,7 @@ def _syntax_error(error: SyntaxError, content: str, filename: str) -> ParserSynt
         filename,
         max(error.lineno or 1, 1),
         max(error.offset or 1, 1),
-        source=SourceText.of(content, filename),
+        source=source_text(content, filename),
     )
     return ParserSyntaxError(
         f"this is not Python: {error.msg}", span=span, remedy="the kernel language keeps to Python's syntax"
@@ -145,7 +152,7 @@ def definitions(source: Source) -> dict[tuple[str, int], Definition]:
 
 
 @contextmanager
-def guarded(where: Span) -> Iterator[None]:
+def guarded(where: Span) -> Generator[None]:
     """Turn running out of stack into an error of the parser, and hold the garbage collector off meanwhile.
 
     A tree is built without garbage, so that collections only cost time.

@@ -24,7 +24,7 @@ from pypto_core.language.parse_module import (
     kernel_decorator,
     read_program,
     reading_context,
-)  # fmt: skip
+)
 from pypto_core.language.source import Source, guarded, read
 
 DEFAULT_NAME = "<string>"
@@ -136,7 +136,7 @@ def _is_main_guard(test: ast.expr) -> bool:
 
 
 def _scanned(text: str, filename: str) -> _Reader:
-    if not isinstance(text, str):
+    if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise UserError(f"a program's text is a string, not a {type(text).__name__}", code="PT113")
     reader = _Reader(read(text, filename))
     reader.scan()

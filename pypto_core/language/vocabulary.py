@@ -92,8 +92,8 @@ CONSTANTS: Mapping[str, Any] = MappingProxyType(
 
 FORMS = frozenset(
     {
-        "Tensor", "Tile", "Scalar", "Array", "Tuple", "Ptr", "PtrType", "MemRefType", "UnknownType", "VoidType", "TensorView",
-        "TileView", "Out", "InOut", "TaskId", "IntLike",
+        "Tensor", "Tile", "Scalar", "Array", "Tuple", "Ptr", "PtrType", "MemRefType", "UnknownType", "VoidType",
+        "TensorView", "TileView", "Out", "InOut", "TaskId", "IntLike",
     }
 )  # fmt: skip
 """Words of annotations."""

@@ -340,23 +340,26 @@ class Search:
         Demanded ones that can run now, and optional ones that make something new that is or may be needed;
         with nothing to spare only such as an open choice asks for.
         """
-        model = self.model
         demanded = (self.must | chosen) & ~ran
         ranked: list[tuple[int, int]] = []
         for i in self.touchy:
             if demanded >> i & 1 and self.runnable(i, held, ran, chosen) and not self.hopeless(i, held, ran):
-                new, harm = model.makes[i] & ~held, model.kills[i] & held
-                ranked.append(((1 if harm else 0) if new else 2 + (1 if harm else 0), i))
-        for _, i in sorted(ranked):
-            yield i
+                ranked.append((self._harm(i, held, demanded), i))
         wanted = 0
         for able in choices:
             wanted |= able
         if slack > 0:
             wanted |= self._useful(held, ran, chosen)
         for i in bits(wanted & ~demanded & ~ran):
-            if model.makes[i] & ~held and self.runnable(i, held, ran, chosen):
-                yield i
+            if self.model.makes[i] & ~held and self.runnable(i, held, ran, chosen):
+                ranked.append((self._harm(i, held, demanded), i))
+        for _, i in sorted(ranked):
+            yield i
+
+    def _harm(self, i: int, held: int, demanded: int) -> int:
+        """How many uses still to come atom i would spoil, and a little when it makes nothing new."""
+        lost = sum((self.users[b] & demanded).bit_count() for b in bits(self.model.kills[i] & held))
+        return 2 * lost + (0 if self.model.makes[i] & ~held else 1)
 
     def _useful(self, held: int, ran: int, chosen: int) -> int:
         """Optional atoms that can serve something: makers, backwards, of what may be needed now or again."""

@@ -15,12 +15,12 @@ from typing import Any
 from zlib import crc32
 
 import attrs
-import msgpack
 
 from pypto_core.diagnostics import UserError
-from pypto_core.text.decode import Decoder, bad
+from pypto_core.text.decode import Decoder
 from pypto_core.text.encode import Encoder
 from pypto_core.text.schema import ClassTable, kernel_classes
+from pypto_core.text.wire import bad, pack, unpack
 
 MAGIC = b"\x89PYPTO\r\n"
 VERSION = 1
@@ -55,10 +55,7 @@ class Codec:
         which is otherwise stored once per file. Raises UserError PT507 for a value that has no stored form.
         """
         document = Encoder(self.table, spans, sources).document(node)
-        try:
-            payload: bytes = msgpack.packb(document, use_bin_type=True)
-        except (ValueError, TypeError, OverflowError) as error:  # lone surrogates, strings over 4 GiB
-            raise UserError(f"the program can't be stored: {error}", code="PT507") from None
+        payload = pack(document)
         return _HEADER.pack(MAGIC, VERSION, crc32(payload), len(payload)) + payload
 
     def loads(self, data: bytes) -> Any:
@@ -68,12 +65,7 @@ class Codec:
         PT501 another version, PT502 truncated or corrupted, PT503 unknown class or fields, PT504 dangling reference,
         PT505 a value of the wrong kind, PT506 over a limit.
         """
-        payload = self._payload(bytes(data))
-        try:
-            document = msgpack.unpackb(payload, raw=False, strict_map_key=True, use_list=True)
-        except Exception as error:  # msgpack has no base class of its errors
-            bad("its msgpack can't be read", "PT502", reason=f"{type(error).__name__}: {error}"[:200])
-        return Decoder(self.table, document).root()
+        return Decoder(self.table, unpack(self._payload(bytes(data)))).root()
 
     def _payload(self, data: bytes) -> bytes:
         if data[:8] != MAGIC[: len(data)] or len(data) == 0:

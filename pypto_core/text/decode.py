@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import chain
-from typing import Any, NoReturn
+from typing import Any, cast
 
 import attrs
-import msgpack
 
 from pypto_core.diagnostics import UNKNOWN_SPAN, SourceText, Span, UserError
 from pypto_core.ir import (
@@ -37,10 +36,10 @@ from pypto_core.ir import (
     freeze_map,
     scalar_type,
 )
-from pypto_core.text.encode import BIG_INT
 from pypto_core.text.schema import ClassTable, FieldShape, Shape, shape_of
+from pypto_core.text.wire import EXTENSION, bad, listed, read_int
 
-MAX_INT_BYTES = 128
+_PARTS = {"classes", "files", "spans", "rows", "root"}
 MAX_VALUE_DEPTH = 16
 # Types compare extents while they are built, which costs as much as the expressions written out without sharing.
 WORK_PER_ROW, WORK_BASE = 100, 100_000
@@ -57,16 +56,6 @@ _INTERNED: dict[type, Callable[..., Any]] = {
     VoidType: lambda: VOID,
 }
 _SIMPLE: dict[Shape, set[type]] = {Shape.BOOL: {bool}, Shape.FLOAT: {float, int}, Shape.TEXT: {str}}
-
-
-def bad(message: str, code: str = "PT505", **facts: object) -> NoReturn:
-    """Refuse the data."""
-    raise UserError(
-        f"the stored program is damaged: {message}",
-        code=code,
-        facts=facts,
-        remedy="store it again with pypto_core.text.dumps",
-    )
 
 
 @attrs.frozen(kw_only=True)
@@ -92,24 +81,26 @@ class Decoder:
     """Reads one document."""
 
     def __init__(self, table: ClassTable, document: Any) -> None:
-        if not isinstance(document, dict) or set(document) != {"classes", "files", "spans", "rows", "root"}:
+        if not isinstance(document, dict):
             bad("it is not a document of this format")
-        for part in ("classes", "files", "spans", "rows"):
-            if not isinstance(document[part], list):
-                bad(f"'{part}' is not a list")
+        parts = cast("dict[Any, Any]", document)
+        if set(parts) != _PARTS:
+            bad("it is not a document of this format")
         self.table = table
-        self.files = [_file(row) for row in document["files"]]
-        self.spans = [UNKNOWN_SPAN, *[_span(row, self.files) for row in document["spans"]]]
-        self.sequence: list[int] = document["rows"]
+        self.files = [_file(row) for row in listed(parts["files"], "the list of files")]
+        spans = listed(parts["spans"], "the list of spans")
+        self.spans = [UNKNOWN_SPAN, *[_span(row, self.files) for row in spans]]
+        self.sequence: list[int] = listed(parts["rows"], "the list of rows")
         self.nodes: list[Any] = []
         self.budget = WORK_BASE + WORK_PER_ROW * len(self.sequence)
         self._weights: dict[int, int] = {}
-        self._classes, self._root = document["classes"], document["root"]
+        self._classes = [listed(row, "a class", 3) for row in listed(parts["classes"], "the list of classes")]
+        self._root: Any = parts["root"]
         self._kinds: list[type] = []
 
     def root(self) -> Any:
         """The node that was stored."""
-        self._kinds = [self._class_of(row) for row in self._classes]
+        self._kinds = [self._class_of(row[0]) for row in self._classes]
         if not set(map(type, self.sequence)) <= {int}:
             bad("a row is not the number of a class")
         counts = Counter(self.sequence)
@@ -150,20 +141,18 @@ class Decoder:
             except Exception as error:  # whatever a constructor makes of hostile values is the data's fault
                 raise _refused(reader.name, len(nodes), error) from None
 
-    def _class_of(self, row: Any) -> type:
-        if not (isinstance(row, list) and len(row) == 3 and isinstance(row[0], str)):
-            bad("the list of classes is malformed")
-        cls = self.table.nodes.get(row[0])
+    def _class_of(self, name: Any) -> type:
+        cls = self.table.nodes.get(name) if isinstance(name, str) else None
         if cls is None:
-            bad(f"it holds a class '{row[0][:80]}' that is not known here", "PT503")
+            bad(f"it holds a class '{str(name)[:80]}' that is not known here", "PT503")
         return cls
 
     def _reader(self, row: list[Any], count: int) -> RowReader:
-        name, names, columns = row
+        name: str = row[0]
         cls = self.table.nodes[name]
         fields = {f.name: f for f in shape_of(cls).fields}
-        if not (isinstance(names, list) and isinstance(columns, list) and len(names) == len(columns)):
-            bad(f"the columns of '{name}' are malformed")
+        names = listed(row[1], f"the list of fields of '{name}'")
+        columns = listed(row[2], f"the list of columns of '{name}'", len(names))
         if not all(isinstance(n, str) and n in fields for n in names) or len(set(names)) != len(names):
             bad(f"its fields of '{name}' are not those of this version", "PT503")
         table = dict(zip(names, columns, strict=True))
@@ -171,10 +160,10 @@ class Decoder:
         shapes = [fields[n] for n in order]
         decoded: list[list[Any]] = []
         for shape in shapes:
-            column = table[shape.name]
-            if not isinstance(column, list) or len(column) != count:
-                bad(f"the column {name}.{shape.name} has not one value for each of its {count} rows")
-            decoded.append(self._column(shape, column, f"{name}.{shape.name}"))
+            place = f"{name}.{shape.name}"
+            decoded.append(
+                self._column(shape, listed(table[shape.name], f"the column {place}", count), place)
+            )
         build = _by_position(_INTERNED.get(cls, cls), keywords)
         ready = all(f.shape in _READY for f in shapes)
         loose: dict[Shape, Callable[[Any], Any]] = {Shape.MAP: self._map, Shape.TAGGED: self._value}
@@ -214,8 +203,8 @@ class Decoder:
                 members: dict[Any, Any] = {m.value: m for m in field.classes[0]}  # type: ignore[attr-defined]
                 return _looked_up({None: None, **members}, values, place)
             case Shape.INT:
-                _all(kinds, {int, msgpack.ExtType}, place)
-                return values if kinds <= {int} else [_big_int(v) for v in values]
+                _all(kinds, {int, EXTENSION}, place)
+                return values if kinds <= {int} else [v if v is None else read_int(v) for v in values]
             case Shape.LIST:
                 _all(kinds, {list}, place)
                 item = field.item
@@ -238,12 +227,13 @@ class Decoder:
                 needed = " or ".join(c.__name__ for c in field.classes)
                 bad(f"{place} is a {self._kinds[number].__name__}", needed=needed)
 
-    def _map(self, items: Any) -> Any:
+    def _map(self, stored: Any) -> Any:
         """An option or note dictionary."""
-        if type(items) is not list or len(items) % 2:
-            bad("options are not a list of keys and values")
+        items = listed(stored, "a list of options")
         if not items:
             return EMPTY_MAP
+        if len(items) % 2:
+            bad("a list of options is malformed")
         out: dict[str, Any] = {}
         for key, value in zip(items[::2], items[1::2], strict=True):
             if type(key) is not str or key in out:
@@ -251,13 +241,14 @@ class Decoder:
             out[key] = self._value(value)
         return freeze_map(out)
 
-    def _value(self, value: Any, depth: int = 0) -> Any:
+    def _value(self, stored: Any, depth: int = 0) -> Any:
         """An option's value."""
-        if value is None or isinstance(value, bool | int | float | str):
-            return value
-        if not isinstance(value, list):
-            return _big_int(value)
-        tag = value[0] if value else None
+        if stored is None or isinstance(stored, bool | int | float | str):
+            return stored
+        if not isinstance(stored, list):
+            return read_int(stored)
+        value = cast("list[Any]", stored)
+        tag: Any = value[0] if value else None
         if tag == "n" and len(value) == 2:
             if type(value[1]) is not int or not 0 <= value[1] < len(self.nodes):
                 bad("an option refers to a row that is not there", "PT504")
@@ -369,31 +360,25 @@ def _looked_up(table: dict[Any, Any], values: list[Any], place: str, code: str =
         bad(f"{place} has no value {str(error.args[0])[:40]}", code)
 
 
-def _big_int(value: Any) -> int:
-    if type(value) is int:
-        return value
-    if not isinstance(value, msgpack.ExtType) or value.code != BIG_INT:
-        bad(f"an integer is stored as a {type(value).__name__}")
-    if not 0 < len(value.data) <= MAX_INT_BYTES:
-        bad("an integer is too large", "PT506", limit=f"{MAX_INT_BYTES} bytes")
-    return int.from_bytes(value.data, "big", signed=True)
-
-
 def _file(row: Any) -> tuple[str, SourceText | None]:
-    if not (isinstance(row, list) and len(row) == 2 and isinstance(row[0], str)):
+    name, text = listed(row, "the list of files", 2)
+    if not isinstance(name, str):
         bad("the list of files is malformed")
-    text = row[1]
     if text is None:
-        return row[0], None
-    if not (isinstance(text, list) and text and all(isinstance(line, str) for line in text)):
+        return name, None
+    parts = listed(text, "a source text")
+    if not parts or set(map(type, parts)) != {str}:
         bad("a source text is malformed")
-    return row[0], SourceText(text[0], tuple(text[1:]))
+    return name, SourceText(parts[0], tuple(parts[1:]))
 
 
 def _span(row: Any, files: list[tuple[str, SourceText | None]]) -> Span:
-    if not (isinstance(row, list) and len(row) == 5 and all(type(v) is int for v in row)):
+    parts = listed(row, "a span", 5)
+    if set(map(type, parts)) != {int}:
         bad("a span is malformed")
-    if not 0 <= row[0] < len(files):
+    file: int = parts[0]
+    _, begin_line, begin_column, end_line, end_column = parts
+    if not 0 <= file < len(files):
         bad("a span refers to a file that is not there", "PT504")
-    name, source = files[row[0]]
-    return Span(name, *row[1:], source)
+    name, source = files[file]
+    return Span(name, begin_line, begin_column, end_line, end_column, source)

@@ -8,20 +8,14 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 import attrs
-import msgpack
 
 from pypto_core.diagnostics import UNKNOWN_SPAN, SourceText, Span, UserError
 from pypto_core.ir import Node, Type
 from pypto_core.text.schema import ClassShape, ClassTable, FieldShape, Shape, shape_of
-
-BIG_INT = 1
-"""msgpack extension code of integers beyond 64 bits: two's complement, big-endian."""
-
-_LEAST, _MOST = -(1 << 63), (1 << 64) - 1
-
+from pypto_core.text.wire import stored_int
 
 Getter = Callable[[Any], Any]
 
@@ -68,7 +62,7 @@ class Encoder:
 
     def _visit(self, node: Any) -> None:
         """Give a node that has none yet its row, after all that it holds."""
-        rows = self._rows.get(type(node)) or self._class_rows(type(node), node)
+        rows = self._rows.get(node.__class__) or self._class_rows(node.__class__, node)
         known = self._row_of
         for get in rows.single:
             item = get(node)
@@ -95,7 +89,7 @@ class Encoder:
             if id(node) in self._row_of:
                 stack.pop()
                 continue
-            held = held_nodes(tuple(f.get(node) for f in shape_of(type(node)).fields))
+            held = held_nodes(tuple(f.get(node) for f in shape_of(node.__class__).fields))
             missing = [c for c in held if id(c) not in self._row_of]
             if missing:
                 stack += reversed(missing)
@@ -151,7 +145,7 @@ class Encoder:
             case Shape.MAP:
                 return [self._map(v) if v else [] for v in values]
             case Shape.INT:
-                return [v if v is None or _LEAST <= v <= _MOST else _integer(v) for v in values]
+                return [v if v is None else stored_int(v) for v in values]
             case Shape.TAGGED:
                 return [self._value(v) for v in values]
             case _:
@@ -171,11 +165,11 @@ class Encoder:
                 raise cant_store(value, f"the enum '{name}' is not known to the codec")
             return ["e", name, value.value]
         if isinstance(value, int):
-            return _integer(value)
+            return stored_int(value)
         if isinstance(value, Node | Type):
             return ["n", self._row_of[id(value)]]
         if isinstance(value, tuple | list):
-            return ["t", *[self._value(v) for v in value]]
+            return ["t", *[self._value(v) for v in cast("tuple[Any, ...]", value)]]
         raise cant_store(value, "its class has no stored form")
 
     def _span(self, span: Span) -> int:
@@ -212,16 +206,10 @@ def held_nodes(value: Any) -> list[Any]:
         if isinstance(current, Node | Type):
             found.append(current)
         elif isinstance(current, tuple | list):
-            stack += reversed(current)
+            stack += reversed(cast("tuple[Any, ...]", current))
         elif isinstance(current, Mapping):
-            stack += reversed(list(current.values()))
+            stack += reversed(list(cast("Mapping[str, Any]", current).values()))
     return found
-
-
-def _integer(value: int) -> Any:
-    if _LEAST <= value <= _MOST:
-        return value
-    return msgpack.ExtType(BIG_INT, value.to_bytes(value.bit_length() // 8 + 1, "big", signed=True))
 
 
 def cant_store(value: Any, why: str) -> UserError:

@@ -73,7 +73,7 @@ class Scan:
         stack: list[Any] = [body]
         while stack:
             stmt = stack.pop()
-            cls = type(stmt)
+            cls = stmt.__class__
             if cls is AssignStmt:
                 self.define(stmt.var)
             elif cls is SeqStmts:
@@ -107,7 +107,7 @@ class Scan:
         self._parts(kind)
 
     def _parts(self, node: Any) -> None:
-        for field in child_fields(type(node)):
+        for field in child_fields(node.__class__):
             value = field.get(node)
             if value is None:
                 continue

@@ -120,9 +120,9 @@ def _infix(w: Writer, node: BinaryExpr, least: int, typed: bool) -> str:
     # Down the left operands in a loop: sums of any length print without recursion.
     spine = [node]
     leaf = node.left
-    while type(leaf) in INFIX:
-        spine.append(leaf)  # type: ignore[arg-type]
-        leaf = leaf.left  # type: ignore[attr-defined]
+    while isinstance(leaf, BinaryExpr) and type(leaf) in INFIX:
+        spine.append(leaf)
+        leaf = leaf.left
     spine.reverse()
     constant = len(spine) if typed else _constant_part(leaf, spine)
     precedence = INFIX[type(spine[0])][2]

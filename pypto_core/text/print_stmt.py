@@ -302,7 +302,10 @@ def _inline(w: Writer, stmt: InlineStmt, pad: str, targets: Targets, stack: list
 
 
 def _word(word: str) -> Any:
-    return lambda w, stmt, pad, targets, stack: w.lines.append(pad + word)
+    def printer(w: Writer, stmt: Stmt, pad: str, targets: Targets, stack: list[Work]) -> None:
+        w.lines.append(pad + word)
+
+    return printer
 
 
 STATEMENTS: dict[type, Any] = {

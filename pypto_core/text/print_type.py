@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import enum
-from typing import Any
+from typing import Any, cast
 
 from pypto_core.ir import (
     MAP,
     ArrayType,
     Call,
     CompactMode,
-    DataType,
+    ConstInt,
     Expr,
     GlobalVar,
     IterArg,
@@ -36,7 +35,7 @@ from pypto_core.ir import (
 )
 from pypto_core.text.print_call import call, reference, submit
 from pypto_core.text.print_expr import SCALARS
-from pypto_core.text.writer import Writer, double_quoted, unprintable
+from pypto_core.text.writer import Writer, double_quoted
 
 
 def _scalar(w: Writer, kind: ScalarType) -> str:
@@ -100,7 +99,8 @@ def memref(w: Writer, ref: MemRef) -> str:
     parts = [double_quoted(name) if quoted else name]
     declared = ref.is_pinned and ref.size == 0 and is_const(ref.byte_offset, 0)
     if not declared:
-        parts += [w.expr(ref.byte_offset), str(ref.size)]
+        # A bare number reads as INT64 here, so every constant offset states its type.
+        parts += [w.expr(ref.byte_offset, 0, type(ref.byte_offset) is ConstInt), str(ref.size)]
         if ref.is_pinned:
             parts.append("pinned=True")
     elif not quoted:
@@ -125,7 +125,14 @@ def _array(w: Writer, kind: ArrayType) -> str:
 
 
 def _named(name: str) -> Any:
-    return lambda w, kind: w.pl + name
+    def printer(w: Writer, kind: Type) -> str:
+        return w.pl + name
+
+    return printer
+
+
+def _bare_view(w: Writer, view: TileView) -> str:
+    return _tile_view(w, view, (None, None, None))
 
 
 def _other(w: Writer, kind: Type) -> str:
@@ -139,11 +146,10 @@ def _field(w: Writer, kind: str, value: Any) -> str:
         return w.notes(value) or "{}"
     if isinstance(value, Expr):
         return w.dim(value)
-    if isinstance(value, tuple) and all(isinstance(v, Expr) for v in value):
-        return w.dims(value)
-    if isinstance(value, DataType | enum.Enum | Type | int | float | str | tuple) or value is None:
-        return w.option(value)
-    raise unprintable("type field", value)
+    if isinstance(value, tuple):
+        items = cast("tuple[Any, ...]", value)
+        return w.dims(items) if all(isinstance(v, Expr) for v in items) else w.option(items)
+    return w.option(value)
 
 
 TYPES: dict[type, Any] = {
@@ -151,7 +157,7 @@ TYPES: dict[type, Any] = {
     TensorType: _tensor,
     TileType: _tile,
     TensorView: _tensor_view,
-    TileView: lambda w, view: _tile_view(w, view, (None, None, None)),
+    TileView: _bare_view,
     TupleType: _tuple,
     ArrayType: _array,
     PtrType: _named("Ptr"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 from pypto_core.diagnostics import Span, UserError
 from pypto_core.ir import (
@@ -120,7 +120,7 @@ class Writer:
         if isinstance(value, str):
             return quote(value)
         if isinstance(value, tuple | list):
-            return "[" + ", ".join([self.option(v, quote) for v in value]) + "]"
+            return "[" + ", ".join([self.option(v, quote) for v in cast("tuple[Any, ...]", value)]) + "]"
         if isinstance(value, Expr) and not isinstance(value, MakeTuple | Op):
             return self.expr(value, 0, isinstance(value, _CONSTANTS))
         if isinstance(value, Type):

@@ -60,6 +60,7 @@ from pypto_core.ir import (
     Var,
     WhileStmt,
     YieldStmt,
+    replace,
     scalar_type,
     seq,
 )
@@ -127,7 +128,13 @@ class _Builder:
             memref = MemRef(self.base, offset, draw(st.integers(0, 4096)), False, slots, index)
         if draw(st.booleans()):
             valid = draw(
-                st.sampled_from([(), (ConstInt(8), ConstInt(16)), (self.scalar(scope), ConstInt(16))])
+                st.sampled_from(
+                    [
+                        (),
+                        (ConstInt(8), ConstInt(16)),
+                        (Max(self.scalar(scope), ConstInt(0), INDEX), ConstInt(16)),
+                    ]
+                )
             )
             view = TileView(
                 valid,
@@ -166,10 +173,14 @@ class _Builder:
             args = [self.draw(st.sampled_from(scope))] if scope else []
             args.append(MakeTuple((self.scalar(scope), ConstInt(0))))
             made = self.tile_type(scope)
-            call = Call(Op("x.op"), args, {"mode": 1}, self.attrs(scope), type=made, span=self.span())
+            # Where a value lies is said of variables, not of what computes it.
+            bare = replace(made, memref=None)
+            call = Call(Op("system.probe"), args, {"mode": 1}, self.attrs(scope), type=bare, span=self.span())
             return self.assign(scope, call, made, comments)
         if kind == "eval":
-            return EvalStmt(Call(Op("x.and"), [self.scalar(scope)], type=INDEX), leading_comments=comments)
+            return EvalStmt(
+                Call(Op("system.and"), [self.scalar(scope)], type=INDEX), leading_comments=comments
+            )
         if kind == "const":
             value = self.draw(
                 st.sampled_from(

@@ -432,7 +432,7 @@ def tile(ref: MemRef | None) -> TileType:
     ("ref", "text"),
     [
         (MemRef(BASE, ZERO64, 64), 'pl.MemRef("mem_vec_0", pl.const(0, pl.INT64), 64)'),
-        (MemRef(BASE, c(0), 64), 'pl.MemRef("mem_vec_0", 0, 64)'),
+        (MemRef(BASE, c(0), 64), 'pl.MemRef("mem_vec_0", pl.const(0, pl.INDEX), 64)'),
         (
             MemRef(BASE, Mul(FloorMod(I, c(2), INDEX), c(64), INDEX), 64, False, 2, FloorMod(I, c(2), INDEX)),
             'pl.MemRef("mem_vec_0", i % 2 * 64, 64, slots=2)[i % 2]',

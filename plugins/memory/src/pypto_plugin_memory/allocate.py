@@ -10,16 +10,19 @@ from __future__ import annotations
 from typing import Any
 
 from pypto_core.contract import (
+    NoPlacementError,
     Placement,
     PlacementProblem,
     Planner,
     check_placement,
+    shares_bytes,
 )
 from pypto_core.diagnostics import InternalError
 from pypto_core.ir import Add, ConstInt, DataType, Function, MemRef, Var, const_index, replace, scalar_type
 from pypto_plugin_memory.planners.table import PLANNERS
 from pypto_plugin_memory.problem import Planning, planning_of
-from pypto_plugin_memory.rewrite import map_memrefs
+from pypto_plugin_memory.reserve import settle_reserved
+from pypto_plugin_memory.rewrite import drop_unused_allocations, map_memrefs, strip_membership
 
 _INDEX = scalar_type(DataType.INDEX)
 
@@ -34,11 +37,18 @@ def allocate_memory_addr(function: Function, ctx: Any) -> Function:
     planning = planning_of(function, ctx)
     planner = chosen_planner(ctx)
     plan = planner.load()
-    if plan is None or not planning.problem.blocks:
+    if plan is None:
         return function
-    placement = plan(planning.problem)
-    judge(planner, planning.problem, placement, function)
-    return write_addresses(function, planning, placement)
+    if planning.problem.blocks:
+        try:
+            placement = plan(planning.problem)
+        except NoPlacementError as error:
+            raise error.located(function.span) from None
+        judge(planner, planning.problem, placement, function)
+        hint_relaxed(planning.problem, placement, function, ctx)
+        function = write_addresses(function, planning, placement)
+    function = settle_reserved(function, planning.reserved)
+    return drop_unused_allocations(strip_membership(function))
 
 
 def chosen_planner(ctx: Any) -> Planner:
@@ -63,6 +73,26 @@ def judge(planner: Planner, problem: PlacementProblem, placement: Placement, fun
         )
 
 
+def hint_relaxed(problem: PlacementProblem, placement: Placement, function: Function, ctx: Any) -> None:
+    """Say how many pairs of pipeline stages share storage that would rather not."""
+    if ctx is None or not placement.relaxed:
+        return
+    sharing = [pair for pair in placement.relaxed if shares_bytes(problem, placement, *pair)]
+    if not sharing:
+        return
+    labels = {b.name: b.label or b.name for b in problem.blocks}
+    ctx.hint(
+        "PH-DSA-001",
+        f"{len(sharing)} of {len(placement.relaxed)} relaxed pair(s) reuse physical storage",
+        function.span,
+        facts=[
+            ("function", function.name),
+            *(("shared", f"{labels[a]} and {labels[b]}") for a, b in sharing[:6]),
+        ],
+        remedy="use fewer pipeline stages or smaller tiles, so that every stage has storage of its own",
+    )
+
+
 def write_addresses(function: Function, planning: Planning, placement: Placement) -> Function:
     """Every MemRef's offset becomes an address: that of its allocation and what it had before."""
     start: dict[Var, int] = {
@@ -75,9 +105,9 @@ def write_addresses(function: Function, planning: Planning, placement: Placement
             return memref
         offset = memref.byte_offset
         if isinstance(offset, ConstInt):
-            moved: Any = ConstInt(at + offset.value, DataType.INT64)
-        else:
-            moved = Add(const_index(at), offset, _INDEX)
-        return replace(memref, byte_offset=moved)
+            if at == 0 and offset.dtype is DataType.INT64:
+                return memref
+            return replace(memref, byte_offset=ConstInt(at + offset.value, DataType.INT64))
+        return replace(memref, byte_offset=Add(const_index(at), offset, _INDEX))
 
     return map_memrefs(function, change)

@@ -27,9 +27,7 @@ class Gate:
     def of(cls, buffers: list[Buffer], capacity: int, alignment: int) -> Gate:
         """As deep as each group may be on its own."""
         stages = pipeline_depths(buffers)
-        slots = {
-            group: max(b.size for b in buffers if group in b.stages) for group in stages
-        }
+        slots = {group: max(b.size for b in buffers if group in b.stages) for group in stages}
         depths = {
             group: max(1, min(len(found), capacity // slots[group] if capacity else len(found)))
             for group, found in stages.items()

@@ -19,7 +19,6 @@ from pypto_core.contract import (
     Separation,
 )
 from pypto_core.ir import (
-    PIPELINE_MEMBERSHIP,
     AssignStmt,
     Call,
     ConstInt,
@@ -27,7 +26,6 @@ from pypto_core.ir import (
     Function,
     MemorySpace,
     MemRef,
-    Mutator,
     Stmt,
     Var,
     add,
@@ -41,7 +39,7 @@ from pypto_plugin_memory.packing import Gate, Host, apart_lanes, footprint, pack
 from pypto_plugin_memory.planners.search import Effort, search
 from pypto_plugin_memory.problem import alignment_of, block_of, separations_of
 from pypto_plugin_memory.reserve import reserved_ranges
-from pypto_plugin_memory.rewrite import drop_unused_allocations, map_memrefs
+from pypto_plugin_memory.rewrite import drop_unused_allocations, map_memrefs, strip_membership
 from pypto_plugin_memory.storage import is_alloc
 
 QUICK = Effort(restarts=24, nodes=60_000)
@@ -50,7 +48,7 @@ QUICK = Effort(restarts=24, nodes=60_000)
 
 @attrs.define(eq=False)
 class Moves:
-    """Where buffers go: per base the base it becomes part of and the bytes from there. ``sizes``: of bases that grow."""
+    """Where buffers go: per base the one it becomes part of, and where in it. ``sizes``: of bases that grow."""
 
     to: dict[Var, tuple[Var, int]] = attrs.field(factory=dict)
     sizes: dict[Var, int] = attrs.field(factory=dict)
@@ -122,9 +120,7 @@ class _Space:
         for buffer in free:
             offset = placement.offsets[buffer.allocation.name]
             moves.to[buffer.allocation.base] = (home.allocation.base, offset)
-        moves.sizes[home.allocation.base] = max(
-            placement.offsets[b.allocation.name] + b.size for b in free
-        )
+        moves.sizes[home.allocation.base] = max(placement.offsets[b.allocation.name] + b.size for b in free)
         return True
 
     def report(self, gate: Gate, wanted: dict[int, int]) -> None:
@@ -212,16 +208,3 @@ def _resized(function: Function, sizes: dict[Var, int]) -> Function:
             stmt = replace(stmt, value=replace(stmt.value, kwargs=options))
         stmts.append(stmt)
     return replace(function, body=seq(stmts, function.body.span))
-
-
-class _Stripper(Mutator):
-    def visit_call(self, node: Call) -> Call:
-        """The call without its tag."""
-        if PIPELINE_MEMBERSHIP not in node.attrs:
-            return node
-        return replace(node, attrs={k: v for k, v in node.attrs.items() if k != PIPELINE_MEMBERSHIP})
-
-
-def strip_membership(function: Function) -> Function:
-    """Remove the tags that the pipeline passes left for planning."""
-    return _Stripper().visit(function)

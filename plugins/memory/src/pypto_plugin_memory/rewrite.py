@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pypto_core.ir import (
+    PIPELINE_MEMBERSHIP,
     AssignStmt,
+    Call,
     Function,
     IterArg,
     MemRef,
@@ -97,3 +99,16 @@ def drop_unused_allocations(function: Function) -> Function:
     if len(kept) == len(stmts):
         return function
     return replace(function, body=seq(kept, function.body.span))
+
+
+class _Stripper(Mutator):
+    def visit_call(self, node: Call) -> Call:
+        """The call without its tag."""
+        if PIPELINE_MEMBERSHIP not in node.attrs:
+            return node
+        return replace(node, attrs={k: v for k, v in node.attrs.items() if k != PIPELINE_MEMBERSHIP})
+
+
+def strip_membership(function: Function) -> Function:
+    """Remove the tags that the pipeline passes left for planning."""
+    return _Stripper().visit(function)

@@ -6,6 +6,9 @@ are linear in the statements.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any, cast
+
 import attrs
 
 from pypto_core.ir import (
@@ -13,10 +16,15 @@ from pypto_core.ir import (
     MAP,
     NODES,
     AssignStmt,
+    BinaryExpr,
+    Call,
+    ConstBool,
+    ConstFloat,
+    ConstInt,
     ForStmt,
     IfStmt,
     IterArg,
-    ReturnStmt,
+    MakeTuple,
     ScopeStmt,
     SplitAivScopeStmt,
     SpmdScopeStmt,
@@ -27,8 +35,11 @@ from pypto_core.ir import (
     child_fields,
     flatten,
     map_nodes,
+    prove_lt,
     type_vars,
 )  # fmt: skip
+
+_CONSTANTS = frozenset({ConstInt, ConstFloat, ConstBool})
 
 
 @attrs.frozen
@@ -44,48 +55,107 @@ class Summary:
 class Dataflow:
     """Facts about a function, keyed by the identity of statements.
 
-    ``inside``: summary of each If, For, While (its bodies taken together, conditions of While included).
-    ``live``: of the variables that it assigns, those used after it, in the order of their first assignment.
+    ``inside``: summary of each If, For, While and scope (its bodies taken together, a While's condition included).
+    ``live``: of the variables that a branch or loop assigns, those used after it, in the order of their first
+    assignment. ``whole``: summary of the function's body.
     """
 
     inside: dict[int, Summary]
     live: dict[int, tuple[Var, ...]]
+    whole: Summary
 
 
 def analyse(body: Stmt) -> Dataflow:
-    """The facts of a function's body."""
-    flow = Dataflow({}, {})
-    _Summaries(flow.inside).region(body)
-    _liveness(body, set(), flow)
+    """The facts of a function's body. No compound statement may occur twice in it."""
+    inside: dict[int, Summary] = {}
+    uses = Uses()
+    whole = _Summaries(inside, uses).region(body)
+    flow = Dataflow(inside, {}, whole)
+    _Liveness(flow, uses).region(body)
     return flow
 
 
-def uses_of(node: object) -> set[Var]:
-    """The variables that an expression, or the parts of a statement outside its regions, mention."""
-    found: set[Var] = set()
-    _collect(node, found)
-    return found
+class Uses:
+    """Finds the variables that expressions and statements mention; types are looked into once each."""
 
+    def __init__(self) -> None:
+        self.types: dict[int, tuple[Type, tuple[Var, ...]]] = {}
+        self.known: dict[int, frozenset[Var]] = {}
 
-def _collect(node: object, found: set[Var]) -> None:
-    if isinstance(node, Var):
-        found.add(node)
-        return
-    for field in child_fields(type(node)):
-        value = field.get(node)
-        if field.role == DEFINE:
-            for var in value if field.kind == NODES else (value,):
-                if var is not None:
-                    found.update(type_vars(var.type))
-                if isinstance(var, IterArg):
-                    _collect(var.init_value, found)
-            continue
-        items = value if field.kind == NODES else map_nodes(value) if field.kind == MAP else (value,)
-        for item in items:
-            if isinstance(item, Type):
-                found.update(type_vars(item))
-            elif item is not None and not isinstance(item, Stmt):
-                _collect(item, found)
+    def of(self, stmt: Stmt) -> frozenset[Var]:
+        """What the parts of a statement outside its regions mention; a While's condition and carries left out."""
+        found = self.known.get(id(stmt))
+        if found is None:
+            collected: set[Var] = set()
+            self._parts(stmt, collected)
+            found = self.known[id(stmt)] = frozenset(collected)
+        return found
+
+    def of_expr(self, expr: Any) -> set[Var]:
+        """What an expression mentions."""
+        found: set[Var] = set()
+        self._expr(expr, found)
+        return found
+
+    def of_type(self, kind: Type) -> tuple[Var, ...]:
+        """What a type mentions."""
+        known = self.types.get(id(kind))
+        if known is None:
+            known = self.types[id(kind)] = (kind, tuple(dict.fromkeys(type_vars(kind))))
+        return known[1]
+
+    def _parts(self, stmt: Stmt, found: set[Var]) -> None:
+        if type(stmt) is AssignStmt:
+            self._expr(stmt.value, found)
+            found.update(self.of_type(stmt.var.type))
+            return
+        for field in child_fields(type(stmt)):
+            value = field.get(stmt)
+            if value is None or (field.name == "condition" and isinstance(stmt, WhileStmt)):
+                continue
+            items: Iterable[Any] = (
+                value if field.kind == NODES else map_nodes(value) if field.kind == MAP else (value,)
+            )
+            for item in items:
+                if field.role == DEFINE:
+                    found.update(self.of_type(item.type))
+                    if isinstance(item, IterArg):
+                        self._expr(item.init_value, found)
+                elif not isinstance(item, Stmt):
+                    self._expr(item, found)
+
+    def _expr(self, root: Any, found: set[Var]) -> None:
+        stack = [root]
+        while stack:
+            node = stack.pop()
+            cls = cast("type[object]", node.__class__)
+            if cls is Var or cls is IterArg:
+                found.add(node)
+            elif cls in _CONSTANTS:
+                continue
+            elif cls is Call:
+                stack.extend(node.args)
+                if node.attrs:
+                    stack.extend(map_nodes(node.attrs))
+                if node.kwargs:
+                    stack.extend(map_nodes(node.kwargs))
+                found.update(self.of_type(node.type))
+            elif cls is MakeTuple:
+                stack.extend(node.elements)
+            elif isinstance(node, BinaryExpr):
+                stack.append(node.left)
+                stack.append(node.right)
+            elif isinstance(node, Type):
+                found.update(self.of_type(node))
+            else:
+                for field in child_fields(cls):
+                    value = field.get(node)
+                    if field.kind == NODES:
+                        stack.extend(value)
+                    elif field.kind == MAP:
+                        stack.extend(map_nodes(value))
+                    elif value is not None:
+                        stack.append(value)
 
 
 def own_defs(stmt: Stmt) -> tuple[Var, ...]:
@@ -94,6 +164,8 @@ def own_defs(stmt: Stmt) -> tuple[Var, ...]:
         return (stmt.var,)
     if isinstance(stmt, ForStmt | WhileStmt | IfStmt):
         return stmt.return_vars
+    if isinstance(stmt, ScopeStmt) and stmt.task_id is not None:
+        return (stmt.task_id,)
     return ()
 
 
@@ -110,6 +182,7 @@ def _inner_defs(stmt: Stmt) -> tuple[Var, ...]:
 @attrs.define
 class _Summaries:
     inside: dict[int, Summary]
+    uses: Uses
 
     def region(self, body: Stmt | None) -> Summary:
         out = Summary({}, set(), set())
@@ -118,10 +191,9 @@ class _Summaries:
         return out
 
     def statement(self, stmt: Stmt, out: Summary) -> None:
-        uses = uses_of(stmt)
-        if isinstance(stmt, WhileStmt):
-            uses -= set(stmt.iter_args)
-        out.exposed.update(uses - out.certain)
+        for var in self.uses.of(stmt):
+            if var not in out.certain:
+                out.exposed.add(var)
         inner = self.nested(stmt)
         if inner is not None:
             self.inside[id(stmt)] = inner
@@ -140,39 +212,77 @@ class _Summaries:
             body = self.region(stmt.body)
             exposed = body.exposed
             if isinstance(stmt, WhileStmt):
-                exposed = exposed | uses_of(stmt.condition)
-            hidden = set(_inner_defs(stmt))
-            # A loop may make no trip at all, so nothing in it is certain.
-            return Summary(body.assigned, set(), exposed - hidden)
+                exposed = exposed | self.uses.of_expr(stmt.condition)
+            certain = body.certain if isinstance(stmt, ForStmt) and _runs(stmt) else set[Var]()
+            return Summary(body.assigned, certain, exposed - set(_inner_defs(stmt)))
         if isinstance(stmt, ScopeStmt):
             body = self.region(stmt.body)
             return Summary(body.assigned, body.certain, body.exposed - set(_inner_defs(stmt)))
         return None
 
 
-def _liveness(body: Stmt | None, live: set[Var], flow: Dataflow) -> None:
-    """Walk a region backwards; ``live`` enters as what is used after it and leaves as what is used from it on."""
-    for stmt in reversed(flatten(body)):
-        inner = flow.inside.get(id(stmt))
-        if inner is not None:
-            flow.live[id(stmt)] = tuple(v for v in inner.assigned if v in live)
-            _nested_liveness(stmt, inner, live, flow)
-        elif isinstance(stmt, ReturnStmt):
-            live.clear()
-        live.difference_update(own_defs(stmt))
-        live.update(uses_of(stmt))
+def _runs(loop: ForStmt) -> bool:
+    """Whether constant bounds say that the loop makes a trip."""
+    if not (isinstance(loop.step, ConstInt) and isinstance(loop.start, ConstInt)):
+        return False
+    ends = (loop.start, loop.stop) if loop.step.value > 0 else (loop.stop, loop.start)
+    return prove_lt(*ends) is True
 
 
-def _nested_liveness(stmt: Stmt, inner: Summary, live: set[Var], flow: Dataflow) -> None:
-    if isinstance(stmt, IfStmt):
-        other = set(live)
-        _liveness(stmt.then_body, live, flow)
-        _liveness(stmt.else_body, other, flow)
-        live.update(other)
-    elif isinstance(stmt, ForStmt | WhileStmt):
-        # What the next trip reads first is live at the end of this one.
-        again = live | inner.exposed
-        _liveness(stmt.body, again, flow)
-        live.update(inner.exposed)
-    elif isinstance(stmt, ScopeStmt):
-        _liveness(stmt.body, live, flow)
+class _Liveness:
+    """Walks backwards; ``now`` is what is used from here on. Arms start from one state: changes are undone."""
+
+    def __init__(self, flow: Dataflow, uses: Uses) -> None:
+        self.flow, self.uses = flow, uses
+        self.now: set[Var] = set()
+        self.logs: list[list[Var]] = []
+
+    def add(self, variables: Iterable[Var]) -> None:
+        for var in variables:
+            if var not in self.now:
+                self.now.add(var)
+                if self.logs:
+                    self.logs[-1].append(var)
+
+    def drop(self, variables: Iterable[Var]) -> None:
+        for var in variables:
+            if var in self.now:
+                self.now.discard(var)
+                if self.logs:
+                    self.logs[-1].append(var)
+
+    def tried(self, body: Stmt | None, also: Iterable[Var] = ()) -> None:
+        """Walk a region, and forget again what it changed."""
+        self.logs.append([])
+        self.add(also)
+        self.region(body)
+        for var in reversed(self.logs.pop()):
+            if var in self.now:
+                self.now.discard(var)
+            else:
+                self.now.add(var)
+
+    def region(self, body: Stmt | None) -> None:
+        for stmt in reversed(flatten(body)):
+            inner = self.flow.inside.get(id(stmt))
+            if inner is None:
+                self.drop(own_defs(stmt))
+                self.add(self.uses.of(stmt))
+                continue
+            self.flow.live[id(stmt)] = tuple(v for v in inner.assigned if v in self.now)
+            self.drop(own_defs(stmt))
+            self.nested(stmt, inner)
+            self.add(self.uses.of(stmt))
+
+    def nested(self, stmt: Stmt, inner: Summary) -> None:
+        if isinstance(stmt, IfStmt):
+            self.tried(stmt.then_body)
+            self.tried(stmt.else_body)
+        elif isinstance(stmt, ForStmt | WhileStmt):
+            # What the next trip reads first is live at the end of this one.
+            self.tried(stmt.body, inner.exposed)
+        elif isinstance(stmt, ScopeStmt):
+            self.region(stmt.body)
+            return
+        self.drop(inner.certain)
+        self.add(inner.exposed)

@@ -10,6 +10,6 @@ PLANNERS = (
     Planner(
         "pypto", "tiles share buffers first, then buffers lie one behind the other", plan=f"{_HERE}.pack:plan"
     ),
-    Planner("dsa_rp", "a search over addresses that avoids waits between pipes", plan=f"{_HERE}.pack:plan"),
+    Planner("dsa_rp", "a search over addresses that avoids waits between pipes", plan=f"{_HERE}.dsa:plan"),
     Planner("ptoas", "the assembler assigns addresses", assigns_addresses=False),
 )

@@ -1,0 +1,1 @@
+"""The plugin of the distribution pypto-compat, whose package is ``pypto``."""

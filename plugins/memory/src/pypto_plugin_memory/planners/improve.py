@@ -1,0 +1,141 @@
+"""Local search on a placement: blocks that cost are taken out with their neighbours and put back in other orders."""
+
+from __future__ import annotations
+
+import random
+
+from pypto_plugin_memory.planners.greedy import Score, place_in_order, score
+from pypto_plugin_memory.planners.instance import UNPLACED, Instance, put
+
+
+def improve_cost(instance: Instance, start: list[int], steps: int, seed: int = 0) -> list[int]:
+    """A placement of less or equal reuse cost.
+
+    Each step takes out a block that pays, and some of those it pays for or that stand in its way, and puts them back,
+    each at its cheapest place. What is not worse is kept, so that the search can drift.
+    """
+    rng = random.Random(seed)
+    current, have = list(start), score(instance, start)
+    best, best_score = list(start), have
+    for _ in range(steps):
+        if best_score[0] == 0:
+            break
+        paying = _paying(instance, current)
+        if not paying:
+            break
+        trial = _again(instance, current, _around(instance, current, rng.choice(paying), rng), rng)
+        if trial is None:
+            continue
+        found = score(instance, trial)
+        if found[0] <= have[0]:
+            current, have = trial, found
+            if found < best_score:
+                best, best_score = list(trial), found
+    return best
+
+
+def _paying(instance: Instance, at: list[int]) -> list[int]:
+    size = instance.size
+    return [
+        i
+        for i, pairs in enumerate(instance.soft)
+        if instance.fixed[i] < 0
+        and any(at[i] < at[j] + size[j] and at[j] < at[i] + size[i] for j, _ in pairs)
+    ]
+
+
+def _around(instance: Instance, at: list[int], block: int, rng: random.Random) -> list[int]:
+    """The block, the ones it pays for, and some that could make room."""
+    size = instance.size
+    near = [
+        j for j, _ in instance.soft[block] if at[block] < at[j] + size[j] and at[j] < at[block] + size[block]
+    ]
+    others = [j for j in instance.hard[block] if j not in near]
+    rng.shuffle(others)
+    chosen = [block, *near, *others[: rng.randrange(0, 4)]]
+    if rng.random() < 0.4:
+        extra = rng.sample(range(instance.count), min(instance.count, rng.randrange(1, 5)))
+        chosen += [j for j in extra if j not in chosen]
+    return [j for j in chosen if instance.fixed[j] < 0]
+
+
+def _again(instance: Instance, at: list[int], taken: list[int], rng: random.Random) -> list[int] | None:
+    trial = list(at)
+    for j in taken:
+        trial[j] = UNPLACED
+    if rng.random() < 0.5:
+        rng.shuffle(taken)
+    else:
+        taken.sort(key=lambda j: (-instance.size[j], j))
+    for j in taken:
+        found = put(instance, j, trial)
+        if found is None:
+            return None
+        trial[j] = found[1]
+    return trial
+
+
+def squeeze(instance: Instance, order: list[int], steps: int, goal: int, seed: int = 0) -> list[int] | None:
+    """A placement that ends at or below ``goal``, found by moving blocks that stick out forward in the order.
+
+    None when it finds none in ``steps`` tries. The instance's own capacity has to leave room to stick out.
+    """
+    at, best = lowest(instance, order, steps, goal, seed)
+    return at if at is not None and best <= goal else None
+
+
+def lowest(
+    instance: Instance, order: list[int], steps: int, goal: int, seed: int = 0
+) -> tuple[list[int] | None, int]:
+    """(offsets, peak) of the lowest placement found; stops as soon as one ends at or below ``goal``."""
+    rng = random.Random(seed)
+    current = list(order)
+    kept: list[int] | None = None
+    best = have = 1 << 62
+    best_order = current
+    stale = 0
+    for _ in range(max(1, steps)):
+        at = place_in_order(instance, current)
+        if at is None:
+            return kept, best
+        top = max(at[i] + instance.size[i] for i in range(instance.count))
+        if top < best:
+            best, kept, best_order, stale = top, at, current, 0
+            if best <= goal:
+                break
+        else:
+            stale += 1
+        if top > have and rng.random() > 0.1 or stale > 60:
+            current = list(best_order) if stale <= 60 else _shaken(best_order, rng)
+            stale = 0 if stale > 60 else stale
+        else:
+            have = top
+        current = _forward(instance, current, at, top, rng)
+    return kept, best
+
+
+def _shaken(order: list[int], rng: random.Random) -> list[int]:
+    out = list(order)
+    for _ in range(max(2, len(out) // 12)):
+        a, b = rng.randrange(len(out)), rng.randrange(len(out))
+        out[a], out[b] = out[b], out[a]
+    return out
+
+
+def _forward(instance: Instance, order: list[int], at: list[int], top: int, rng: random.Random) -> list[int]:
+    """The order with the highest block, or one that it stands on, moved forward."""
+    size = instance.size
+    guilty = [i for i in order if at[i] + size[i] == top]
+    block = rng.choice(guilty)
+    while rng.random() < 0.35:
+        below = [j for j in instance.hard[block] if at[j] + size[j] == at[block]]
+        if not below:
+            break
+        block = rng.choice(below)
+    out = [i for i in order if i != block]
+    place = order.index(block)
+    out.insert(rng.randrange(0, place + 1) if place else rng.randrange(0, len(out) + 1), block)
+    return out
+
+
+__all__ = ["Score", "improve_cost", "lowest", "squeeze"]
