@@ -24,7 +24,7 @@ from pypto_core.ir.expr import (
 )
 from pypto_core.ir.function import Program, map_functions
 from pypto_core.ir.node import DEFINE, MAP, MAYBE, NODE, NODES, FieldInfo, Node, child_fields, replace
-from pypto_core.ir.stmt import SeqStmts, Stmt, flatten, regions, seq
+from pypto_core.ir.stmt import AssignStmt, SeqStmts, Stmt, flatten, regions, seq
 from pypto_core.ir.types import Type
 
 _CONSTANTS = (ConstInt, ConstFloat, ConstBool)
@@ -313,6 +313,16 @@ class Mutator:
             return self.rebuild_call(call, args, attributes)
         kind = self.visit_type(node.type)
         return Call(node.op, args, kwargs, attributes, type=kind, span=node.span)
+
+    def visit_assign_stmt(self, node: AssignStmt) -> Stmt:
+        """Rewrite the value, then the variable."""
+        if type(node) is not AssignStmt:
+            return self.mutate_children(node)
+        value = self.visit(node.value)
+        var = self.visit_def(node.var)
+        if value is node.value and var is node.var:
+            return node
+        return AssignStmt(var, value, span=node.span, leading_comments=node.leading_comments)
 
     def visit_seq_stmts(self, node: SeqStmts) -> Stmt:
         """Rewrite each statement and flatten what came out."""

@@ -240,3 +240,9 @@ def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)
     return _operator_named(name)
+
+
+def __dir__() -> list[str]:
+    """The names of the language and, without their groups, those of the operators."""
+    groups = (tile, tensor, system, array)
+    return sorted({*__all__, *(name for group in groups for name in dir(group))})

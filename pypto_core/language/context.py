@@ -66,7 +66,7 @@ class Session:
         if node is None:
             if not -(1 << 63) <= value < 1 << 63:
                 raise ParserTypeError(
-                    f"{value} does not fit {DataType.INDEX}",
+                    f"{value} does not fit index",
                     remedy="integers have 64 bits; use a float, or pl.const",
                 )
             node = self.ints[value] = ConstInt(value)
@@ -200,16 +200,11 @@ class Context:
         """Whether some annotation of the function has an extent of that name."""
         if self.entry is None:
             return False
-        notes: list[ast.expr | None] = []
         for node in ast.walk(self.entry.node):
-            if isinstance(node, ast.arg | ast.AnnAssign):
-                notes.append(node.annotation)
-        return any(
-            isinstance(n, ast.Name) and n.id == name
-            for note in notes
-            if note is not None
-            for n in ast.walk(note)
-        )
+            note = node.annotation if isinstance(node, ast.arg | ast.AnnAssign) else None
+            if note is not None and any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(note)):
+                return True
+        return False
 
     def _dead(self, name: str, found: Dead, node: ast.AST) -> ParserError:
         return self.fail(

@@ -34,7 +34,7 @@ from pypto_core.ops.registry import create_call
 ABSENT: Any = object()
 EMPTY_DIMS = MakeTuple(())
 
-Named = list[tuple[str, Any, ast.expr]]
+Named = list[tuple[str, Any, ast.keyword]]
 """Keyword arguments: name, value, syntax node."""
 
 
@@ -133,7 +133,7 @@ def _named(ctx: Context, node: ast.Call) -> Named:
                 "name the arguments",
             )
         if keyword.arg != "attrs":
-            out.append((keyword.arg, ctx.expr(keyword.value), keyword.value))
+            out.append((keyword.arg, ctx.expr(keyword.value), keyword))
     return out
 
 
@@ -200,7 +200,7 @@ def _matched(
             )
         if given[i] is not ABSENT:
             raise ctx.fail(ParserTypeError, f"argument '{name}' of pl.{plan.op.name} is given twice", part)
-        given[i], nodes[i] = value, part
+        given[i], nodes[i] = value, part.value
     return given, nodes
 
 
@@ -278,10 +278,34 @@ def _as_scalar(
     ctx: Context, param: Param, value: Any, node: ast.expr, args: list[Expr | None], op: OpDef
 ) -> Expr:
     if param.like is None or isinstance(value, Expr | bool) or not isinstance(value, int | float):
-        return scalar(ctx, value, node, f"argument '{param.name}' of pl.{op.name}")
+        found = scalar(ctx, value, node, f"argument '{param.name}' of pl.{op.name}")
+        if param.like is not None:
+            _check_index(ctx, param, found, node, args, op)
+        return found
     model = args[param.like] if param.like < len(args) else None
     dtype = getattr(model.type, "dtype", None) if model is not None else None
     return literal(ctx, value, dtype, node) if isinstance(dtype, DataType) else scalar(ctx, value, node)
+
+
+def _check_index(
+    ctx: Context, param: Param, value: Expr, node: ast.expr, args: list[Expr | None], op: OpDef
+) -> None:
+    """Refuse an INDEX computed at run time as an operand beside elements of another type."""
+    model = args[param.like] if param.like is not None and param.like < len(args) else None
+    dtype = getattr(model.type, "dtype", None) if model is not None else None
+    kind = value.type
+    if (
+        isinstance(kind, ScalarType)
+        and kind.dtype is DataType.INDEX
+        and dtype is not DataType.INDEX
+        and not isinstance(value, ConstInt)
+    ):
+        raise ctx.fail(
+            ParserTypeError,
+            f"argument '{param.name}' of pl.{op.name} is an index, the elements are {dtype}",
+            node,
+            f"cast it first: pl.cast(x, pl.{dtype.name})" if isinstance(dtype, DataType) else "cast it first",
+        )
 
 
 def literal(ctx: Context, value: int | float, dtype: DataType, node: ast.expr) -> Expr:
@@ -341,7 +365,9 @@ def _as_expr(
         ParserTypeError,
         f"argument '{param.name}' of pl.{op.name} must be a {param.kind.value}, not {what}",
         node,
-        _HELP.get(param.kind, ""),
+        f"put the {param.kind.value} first and the number behind it"
+        if op.scalar_form is not None and param is op.operands[0]
+        else _HELP.get(param.kind, ""),
     )
 
 

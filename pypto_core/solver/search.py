@@ -15,6 +15,7 @@ only atoms run that neither need, make nor destroy anything contested, so that i
 
 from __future__ import annotations
 
+import copy
 import heapq
 from collections.abc import Callable, Iterator
 
@@ -79,6 +80,7 @@ class Search:
         # Providers that are in every plan are no choice.
         self.base = (self.must & ~must).bit_count()
         self.optional = self.alive & ~self.must
+        self.free = 0
         self.pred = [p & self.alive for p in pred]
         self._index()
 
@@ -191,7 +193,7 @@ class Search:
     def _branch(self, frame: _Frame, i: int) -> _Frame | bool:
         held, ran = frame.key
         bit = 1 << i
-        price = 0 if (self.must | frame.chosen) & bit else 1
+        price = 0 if (self.must | self.free | frame.chosen) & bit else 1
         budget = frame.budget - frame.chosen.bit_count() - price
         woken = self._woken(i, held)
         held = held & ~self.model.kills[i] | self.model.makes[i]
@@ -225,7 +227,7 @@ class Search:
         if budget < least:
             return False
         key, slack = (held, ran), budget - least
-        if budget >= (self.optional & ~ran & ~chosen).bit_count():
+        if budget >= (self.optional & ~ran & ~chosen & ~self.free).bit_count():
             budget = UNBOUNDED  # one entry in the memory stands for every budget that can't run out
         else:
             budget += chosen.bit_count()
@@ -259,7 +261,7 @@ class Search:
     def _settle(self, held: int, ran: int, chosen: int, woken: list[int]) -> tuple[int, int, int]:
         """Runs every demanded atom that loses nothing by it, and what this makes possible."""
         requires, makes, kills, waits = self.model.requires, self.model.makes, self.model.kills, self.waits
-        plain, demanded = self.plain, self.must | chosen
+        plain, demanded = self.plain, self.must | self.free | chosen
         while True:
             while woken:
                 i = woken.pop()
@@ -294,6 +296,7 @@ class Search:
         """Optional atoms that are the last makers of a need, and the open choices; -1 for a hopeless state."""
         usable = self._usable(ran)
         demanded = (self.must | chosen) & ~ran
+        given = demanded | self.free & ~ran
         goal, forced = self.model.goal, 0
         choices: list[int] = []
         open_needs = [
@@ -304,7 +307,7 @@ class Search:
         open_needs += [able for killer, able in self.repairs if not ran >> killer & 1]
         for makers in open_needs:
             able = makers & usable
-            if able & demanded:
+            if able & given:
                 continue
             if not able:
                 return -1, []
@@ -350,7 +353,7 @@ class Search:
             wanted |= able
         if slack > 0:
             wanted |= self._useful(held, ran, chosen)
-        for i in bits(wanted & ~demanded & ~ran):
+        for i in bits(wanted & ~demanded & ~ran & ~self.free):
             if self.model.makes[i] & ~held and self.runnable(i, held, ran, chosen):
                 ranked.append((self._harm(i, held, demanded), i))
         for _, i in sorted(ranked):
@@ -391,10 +394,32 @@ class Search:
         """The fewest chosen providers of any plan, those in every plan not counted; None without a plan."""
         if not self.feasible():
             return None
-        cost = 0
+        cost = self._loss_bound()
         while not self.completable(self.model.start, 0, cost):
             cost += 1
         return cost
+
+    def _loss_bound(self) -> int:
+        """A cost below which there is no plan, from two parts of it that share no provider.
+
+        Providers that neither destroy nor make anything contested are taken as free: what the others cost at
+        least is then the price of the losses alone, and is found without branching on any free one. To it
+        comes what the free ones cost at least.
+        """
+        free = sum(1 << i for i in bits(self.optional) if self.plain[i])
+        if not free or not self.contested:
+            return 0
+        start = self.model.start
+        held, ran, chosen = self._settle(start, 0, 0, list(reversed(self.order)))
+        forced, choices = self._needs(held, ran, chosen)
+        apart = (max(forced, 0) & free).bit_count() + _packing([c for c in choices if not c & ~free])
+        relaxed = copy.copy(self)
+        relaxed.free, relaxed.dead, relaxed.fine, relaxed.states = free, {}, {}, 0
+        cost = 0
+        while not relaxed.completable(start, 0, cost):
+            cost += 1
+        self.states += relaxed.states
+        return cost + apart
 
     def best(self) -> Answer | None:
         """The least plan, or None when there is none."""

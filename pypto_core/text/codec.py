@@ -8,8 +8,10 @@ condition and body.
 
 from __future__ import annotations
 
+import gc
 import struct
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 from zlib import crc32
@@ -65,7 +67,9 @@ class Codec:
         PT501 another version, PT502 truncated or corrupted, PT503 unknown class or fields, PT504 dangling reference,
         PT505 a value of the wrong kind, PT506 over a limit.
         """
-        return Decoder(self.table, unpack(self._payload(bytes(data)))).root()
+        payload = self._payload(bytes(data))
+        with _collector_paused():
+            return Decoder(self.table, unpack(payload)).root()
 
     def _payload(self, data: bytes) -> bytes:
         if data[:8] != MAGIC[: len(data)] or len(data) == 0:
@@ -88,6 +92,18 @@ class Codec:
         if crc32(payload) != checksum:
             bad("its checksum does not fit its contents", "PT502")
         return payload
+
+
+@contextmanager
+def _collector_paused() -> Generator[None]:
+    """No garbage collection meanwhile: all that is made stays, so looking for garbage in it finds none."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 @cache

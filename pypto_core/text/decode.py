@@ -44,6 +44,7 @@ MAX_VALUE_DEPTH = 16
 # Types compare extents while they are built, which costs as much as the expressions written out without sharing.
 WORK_PER_ROW, WORK_BASE = 100, 100_000
 _SATURATED = 1 << 40
+_AS_THEY_ARE = {bool, int, float, str}
 _NONE_TYPE: type = type(None)
 _READY = (Shape.SPAN, Shape.INT, Shape.BOOL, Shape.FLOAT, Shape.TEXT, Shape.ENUM, Shape.LIST)
 
@@ -75,6 +76,8 @@ class RowReader:
     lists: tuple[int, ...]
     loose: tuple[tuple[int, Callable[[Any], Any]], ...]
     works: bool
+    spanned: bool
+    """The last value is the span, which goes in by name; it is most often the only one that does."""
 
 
 class Decoder:
@@ -88,8 +91,7 @@ class Decoder:
             bad("it is not a document of this format")
         self.table = table
         self.files = [_file(row) for row in listed(parts["files"], "the list of files")]
-        spans = listed(parts["spans"], "the list of spans")
-        self.spans = [UNKNOWN_SPAN, *[_span(row, self.files) for row in spans]]
+        self.spans = [UNKNOWN_SPAN, *_spans(parts["spans"], self.files)]
         self.sequence: list[int] = listed(parts["rows"], "the list of rows")
         self.nodes: list[Any] = []
         self.budget = WORK_BASE + WORK_PER_ROW * len(self.sequence)
@@ -97,6 +99,7 @@ class Decoder:
         self._classes = [listed(row, "a class", 3) for row in listed(parts["classes"], "the list of classes")]
         self._root: Any = parts["root"]
         self._kinds: list[type] = []
+        self._members: dict[type, dict[Any, Any]] = {}
 
     def root(self) -> Any:
         """The node that was stored."""
@@ -137,7 +140,11 @@ class Decoder:
             if reader.works:
                 self._charge(values)
             try:
-                append(reader.build(*values))
+                if reader.spanned:
+                    span = values.pop()
+                    append(reader.build(*values, span=span))
+                else:
+                    append(reader.build(*values))
             except Exception as error:  # whatever a constructor makes of hostile values is the data's fault
                 raise _refused(reader.name, len(nodes), error) from None
 
@@ -164,18 +171,20 @@ class Decoder:
             decoded.append(
                 self._column(shape, listed(table[shape.name], f"the column {place}", count), place)
             )
-        build = _by_position(_INTERNED.get(cls, cls), keywords)
+        spanned = keywords == ("span",)
+        build = _by_position(_INTERNED.get(cls, cls), () if spanned else keywords)
         ready = all(f.shape in _READY for f in shapes)
         loose: dict[Shape, Callable[[Any], Any]] = {Shape.MAP: self._map, Shape.TAGGED: self._value}
         return RowReader(
             name=name,
             build=build,
-            rows=_built(name, build, decoded, count) if ready else zip(*decoded, strict=True),
+            rows=_built(name, build, decoded, count, spanned) if ready else zip(*decoded, strict=True),
             ready=ready,
             single=tuple(i for i, f in enumerate(shapes) if f.shape is Shape.NODE and not f.optional),
             maybe=tuple(i for i, f in enumerate(shapes) if f.shape is Shape.NODE and f.optional),
             lists=tuple(i for i, f in enumerate(shapes) if f.shape in (Shape.NODES, Shape.FUNCTIONS)),
             loose=tuple((i, loose[f.shape]) for i, f in enumerate(shapes) if f.shape in loose),
+            spanned=spanned,
             works=issubclass(cls, TensorType | TileType | TupleGetItemExpr),
         )
 
@@ -238,7 +247,7 @@ class Decoder:
         for key, value in zip(items[::2], items[1::2], strict=True):
             if type(key) is not str or key in out:
                 bad("an option has no name, or one that is there already")
-            out[key] = self._value(value)
+            out[key] = value if type(value) in _AS_THEY_ARE else self._value(value)
         return freeze_map(out)
 
     def _value(self, stored: Any, depth: int = 0) -> Any:
@@ -265,8 +274,11 @@ class Decoder:
         cls = self.table.enums.get(owner) if isinstance(owner, str) else None
         if cls is None:
             bad(f"an option holds a member of {str(owner)[:80]!r}, which is not known here", "PT503")
+        members = self._members.get(cls)
+        if members is None:
+            members = self._members[cls] = {m.value: m for m in cls}
         _all({type(value)}, {int, str}, cls.__name__)
-        return _looked_up({m.value: m for m in cls}, [value], cls.__name__)[0]
+        return _looked_up(members, [value], cls.__name__)[0]
 
     def _charge(self, values: list[Any]) -> None:
         """Count the extents that the next type compares, and refuse data that would make that endless."""
@@ -322,18 +334,25 @@ def _by_position(build: Callable[..., Any], keywords: tuple[str, ...]) -> Callab
     """``build`` with its keyword-only parameters taken by position, after the others."""
     if not keywords:
         return build
-    if len(keywords) == 1:
-        (name,) = keywords
-        return lambda *values: build(*values[:-1], **{name: values[-1]})
     count = len(keywords)
     return lambda *values: build(*values[:-count], **dict(zip(keywords, values[-count:], strict=True)))
 
 
-def _built(name: str, build: Callable[..., Any], columns: list[list[Any]], count: int) -> Iterator[Any]:
+def _built(
+    name: str, build: Callable[..., Any], columns: list[list[Any]], count: int, spanned: bool
+) -> Iterator[Any]:
     try:
-        return iter(list(map(build, *columns)) if columns else [build() for _ in range(count)])
+        if spanned:
+            return iter(
+                [build(*v, span=s) for v, s in zip(_rows(columns[:-1], count), columns[-1], strict=True)]
+            )
+        return iter([build(*v) for v in _rows(columns, count)])
     except Exception as error:  # see _build
         raise _refused(name, -1, error) from None
+
+
+def _rows(columns: list[list[Any]], count: int) -> Iterator[tuple[Any, ...]]:
+    return zip(*columns, strict=True) if columns else iter([()] * count)
 
 
 def _refused(name: str, number: int, error: Exception) -> UserError:
@@ -372,13 +391,12 @@ def _file(row: Any) -> tuple[str, SourceText | None]:
     return name, SourceText(parts[0], tuple(parts[1:]))
 
 
-def _span(row: Any, files: list[tuple[str, SourceText | None]]) -> Span:
-    parts = listed(row, "a span", 5)
-    if set(map(type, parts)) != {int}:
-        bad("a span is malformed")
-    file: int = parts[0]
-    _, begin_line, begin_column, end_line, end_column = parts
-    if not 0 <= file < len(files):
+def _spans(stored: Any, files: list[tuple[str, SourceText | None]]) -> list[Span]:
+    columns = [listed(column, "a column of spans") for column in listed(stored, "the list of spans", 5)]
+    if len(set(map(len, columns))) != 1 or not {type(v) for column in columns for v in column} <= {int}:
+        bad("a column of spans is malformed")
+    numbers: list[int] = columns[0]
+    if numbers and not 0 <= min(numbers) <= max(numbers) < len(files):
         bad("a span refers to a file that is not there", "PT504")
-    name, source = files[file]
-    return Span(name, begin_line, begin_column, end_line, end_column, source)
+    names, sources = [files[n][0] for n in numbers], [files[n][1] for n in numbers]
+    return list(map(Span, names, *columns[1:], sources))

@@ -7,6 +7,7 @@ rows. Columns are converted as a whole, which is what makes storing fast.
 from __future__ import annotations
 
 import enum
+import operator
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
@@ -17,6 +18,7 @@ from pypto_core.ir import Node, Type
 from pypto_core.text.schema import ClassShape, ClassTable, FieldShape, Shape, shape_of
 from pypto_core.text.wire import stored_int
 
+_SPAN_PARTS = tuple(map(operator.attrgetter, ("begin_line", "begin_column", "end_line", "end_column")))
 Getter = Callable[[Any], Any]
 
 
@@ -38,7 +40,7 @@ class Encoder:
     def __init__(self, table: ClassTable, spans: bool, sources: bool) -> None:
         self.table, self.keep_spans, self.keep_sources = table, spans, sources
         self.files: list[list[Any]] = []
-        self.spans: list[list[int]] = []
+        self.spans: list[Span] = []
         self._sequence: list[int] = []
         # None stands for an absent node, so that it needs no test of its own.
         self._row_of: dict[int, int | None] = {id(None): None}
@@ -52,10 +54,12 @@ class Encoder:
             self._visit(root)
         except RecursionError:
             self._visit_deep(root)
+        classes = [self._class(rows) for rows in self._rows.values()]
+        spans = self._span_columns()
         return {
-            "classes": [self._class(rows) for rows in self._rows.values()],
+            "classes": classes,
             "files": self.files,
-            "spans": self.spans,
+            "spans": spans,
             "rows": self._sequence,
             "root": self._row_of[id(root)],
         }
@@ -133,7 +137,7 @@ class Encoder:
             case Shape.FUNCTIONS:
                 return [[row_of[id(f)] for f in functions.values()] for functions in values]
             case Shape.SPAN:
-                return [self._span(s) for s in values] if self.keep_spans else [0] * len(values)
+                return self._span_numbers(values) if self.keep_spans else [0] * len(values)
             case Shape.ENUM:
                 stored: dict[Any, Any] = {m: m.value for m in field.classes[0]}  # type: ignore[attr-defined]
                 stored[None] = None
@@ -172,22 +176,23 @@ class Encoder:
             return ["t", *[self._value(v) for v in cast("tuple[Any, ...]", value)]]
         raise cant_store(value, "its class has no stored form")
 
-    def _span(self, span: Span) -> int:
-        """The number of a span, counted from 1; 0 for the unknown one."""
-        known = self._span_of.get(id(span))
-        if known is not None:
-            return known
-        number = 0
-        if span != UNKNOWN_SPAN:
-            file = self._file(span.filename, span.source)
-            self.spans.append([file, span.begin_line, span.begin_column, span.end_line, span.end_column])
-            number = len(self.spans)
-        self._span_of[id(span)] = number
-        return number
+    def _span_numbers(self, values: list[Span]) -> list[int]:
+        """The numbers of spans, counted from 1; 0 for the unknown one."""
+        known = self._span_of
+        for span in values:
+            if id(span) not in known:
+                if span.filename or span != UNKNOWN_SPAN:
+                    self.spans.append(span)
+                    known[id(span)] = len(self.spans)
+                else:
+                    known[id(span)] = 0
+        return list(map(known.__getitem__, map(id, values)))
+
+    def _span_columns(self) -> list[list[int]]:
+        files = [self._file(s.filename, s.source if self.keep_sources else None) for s in self.spans]
+        return [files, *[list(map(get, self.spans)) for get in _SPAN_PARTS]]
 
     def _file(self, filename: str, source: SourceText | None) -> int:
-        if not self.keep_sources:
-            source = None
         key = (filename, id(source))
         number = self._file_of.get(key)
         if number is None:

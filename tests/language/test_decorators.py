@@ -1,4 +1,4 @@
-# ruff: noqa: I002 - Python evaluates the annotations of these kernels, as it does in most people's files
+# ruff: noqa: F841, I002 - kernels assign without use, and Python evaluates their annotations here
 """Kernels from decorated Python: what they see of the code around them, positions, comments, and what they return."""
 
 import textwrap

@@ -71,6 +71,7 @@ BODIES: list[tuple[str, str, str, int, int]] = [
     ("invert truth", "x = ~flag", "~ needs an integer", 1, 9),
     ("chained comparison", "x = 0 < n < 4", "chained comparisons", 1, 9),
     ("in", "x = n in LIST", "'in' and 'is'", 1, 9),
+    ("more than 64 bits", "x = 2 ** 63", "does not fit index", 1, 5),
     ("constant too large", "x = 10 ** 1000", "too large", 1, 9),
     ("shift too large", "x = 1 << 100000", "too large", 1, 9),
     ("string arithmetic", 'x = "a" + n', "must be a scalar, not 'a'", 1, 9),
@@ -180,16 +181,20 @@ BODIES: list[tuple[str, str, str, int, int]] = [
     ),
     (
         "two spaces",
-        "x: pl.Tile[[64, 64], pl.FP32, buf, pl.Mem.Vec] = pl.exp(t)\n"
-        "y: pl.Tile[[64, 64], pl.FP32, buf, pl.Mem.Mat] = pl.load(a, [0, 0], [64, 64], target_memory=pl.Mem.Mat)",
+        (
+            "x: pl.Tile[[64, 64], pl.FP32, buf, pl.Mem.Vec] = pl.exp(t)\n"
+            "y: pl.Tile[[64, 64], pl.FP32, buf, pl.Mem.Mat] = pl.load(a, [0, 0], [64, 64], target_memory=pl.Mem.Mat)"
+        ),
         "disagree on its memory space",
         2,
         35,
     ),
     (
         "two slot counts",
-        'x: pl.Tile[[64, 64], pl.FP32, pl.MemRef("z", slots=2)[0], pl.Mem.Vec] = pl.exp(t)\n'
-        'y: pl.Tile[[64, 64], pl.FP32, pl.MemRef("z", slots=3)[0], pl.Mem.Vec] = pl.exp(t)',
+        (
+            'x: pl.Tile[[64, 64], pl.FP32, pl.MemRef("z", slots=2)[0], pl.Mem.Vec] = pl.exp(t)\n'
+            'y: pl.Tile[[64, 64], pl.FP32, pl.MemRef("z", slots=3)[0], pl.Mem.Vec] = pl.exp(t)'
+        ),
         "disagree on how many slots",
         2,
         35,
@@ -217,14 +222,14 @@ BODIES: list[tuple[str, str, str, int, int]] = [
         "u = pl.load(a, [0, 0], [64, 64], target=pl.Mem.Vec)",
         "has no argument 'target'",
         1,
-        45,
+        38,
     ),
     (
         "argument twice",
         "u = pl.load(a, [0, 0], [64, 64], offsets=[0, 0])",
         "'offsets' of pl.tile.load is given twice",
         1,
-        46,
+        38,
     ),
     ("too many arguments", "u = pl.exp(t, t, t)", "takes at most 1 positional", 1, 19),
     ("missing argument", "u = pl.load(a, [0, 0])", "needs the argument 'shapes'", 1, 9),
@@ -251,6 +256,8 @@ BODIES: list[tuple[str, str, str, int, int]] = [
         2,
         19,
     ),
+    ("index beside floats", "u = pl.add(t, n)", "is an index, the elements are fp32", 1, 19),
+    ("number before the tile", "u = pl.add(1.0, t)", "must be a tile, not 1.0", 1, 16),
     ("tiles to pl.min", "u = pl.min(t, t)", "pl.min takes two scalars", 1, 16),
     ("double star", "u = pl.exp(**LIST)", "** is not part", 1, 16),
     # subscripts

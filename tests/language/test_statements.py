@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - texts of kernels
 """What statements and expressions become: checked node by node against what the language promises."""
 
 from __future__ import annotations
@@ -7,13 +8,55 @@ from typing import Any
 import pytest
 
 import pypto_core.language as pl
-from pypto_core.diagnostics import DiagnosticError
 from pypto_core.ir import (
-    Add, And, AssignStmt, BreakStmt, Call, Cast, ClusterScopeStmt, ConstBool, ConstFloat, ConstInt, DataType, EvalStmt,
-    FloatDiv, FloorDiv, ForKind, ForStmt, Function, HierarchyScopeStmt, IfStmt, InCoreScopeStmt, IterArg, Level, MakeTuple,
-    MemorySpace, Min, Mul, Neg, Not, PadValue, ReturnStmt, Role, RuntimeScopeStmt, ScalarType, SplitAivScopeStmt, SplitMode,
-    SpmdScopeStmt, Stmt, Sub, Submit, TensorLayout, TileLayout, TupleGetItemExpr, TupleType, Var, WhileStmt, YieldStmt,
-    flatten, static_shape,
+    Add,
+    And,
+    AssignStmt,
+    BreakStmt,
+    Call,
+    Cast,
+    ClusterScopeStmt,
+    ConstBool,
+    ConstFloat,
+    ConstInt,
+    DataType,
+    EvalStmt,
+    FloatDiv,
+    FloorDiv,
+    ForKind,
+    ForStmt,
+    Function,
+    HierarchyScopeStmt,
+    IfStmt,
+    InCoreScopeStmt,
+    IterArg,
+    Level,
+    MakeTuple,
+    MemorySpace,
+    Min,
+    Mul,
+    Neg,
+    Not,
+    PadValue,
+    ReturnStmt,
+    Role,
+    RuntimeScopeStmt,
+    ScalarType,
+    SplitAivScopeStmt,
+    SplitMode,
+    SpmdScopeStmt,
+    Stmt,
+    Sub,
+    Submit,
+    TensorLayout,
+    TileLayout,
+    TupleGetItemExpr,
+    TupleType,
+    Var,
+    WhileStmt,
+    YieldStmt,
+    flatten,
+    static_shape,
 )  # fmt: skip
 
 HEAD = """
@@ -80,7 +123,9 @@ def test_what_is_not_evaluated() -> None:
     assert isinstance(value("pl.min(2, 3)"), Min)
     assert isinstance(value("pl.const(2, pl.INDEX) + 3"), Add)
     found = value("pl.cast(3, pl.INT32)")
-    assert isinstance(found, Cast) and dtype(found) is DataType.INT32 and dtype(found.operand) is DataType.INDEX
+    assert (
+        isinstance(found, Cast) and dtype(found) is DataType.INT32 and dtype(found.operand) is DataType.INDEX
+    )
 
 
 def test_promotion_is_written_out() -> None:
@@ -110,7 +155,9 @@ def test_unary_operators() -> None:
         ("pl.Scalar[pl.INDEX]", "3", 3, DataType.INDEX),
     ],
 )
-def test_annotated_literals_take_the_annotated_type(annotation: str, literal: str, number: Any, kind: DataType) -> None:
+def test_annotated_literals_take_the_annotated_type(
+    annotation: str, literal: str, number: Any, kind: DataType
+) -> None:
     (stmt,) = stmts(f"x: {annotation} = {literal}")
     assert stmt.value.value == number and stmt.value.dtype is kind and stmt.var.type.dtype is kind
 
@@ -141,7 +188,11 @@ def test_tuples() -> None:
     whole, first, second, third = stmts("p, q = [n, f]\nr = (n,)")
     assert whole.var.name_hint == "_tuple_tmp" and isinstance(whole.value, MakeTuple)
     assert (first.var.name_hint, second.var.name_hint) == ("p", "q")
-    assert isinstance(second.value, TupleGetItemExpr) and second.value.index == 1 and second.value.tuple is whole.var
+    assert (
+        isinstance(second.value, TupleGetItemExpr)
+        and second.value.index == 1
+        and second.value.tuple is whole.var
+    )
     assert dtype(second.var) is DataType.FP32
     assert isinstance(third.var.type, TupleType) and len(third.var.type.types) == 1
 
@@ -210,7 +261,9 @@ def test_while_loops() -> None:
 
 
 def test_joined_branches() -> None:
-    (branch, use) = stmts("if flag:\n    r = pl.yield_(n)\nelif n > 2:\n    r = pl.yield_(n + 1)\nelse:\n    r = pl.yield_(n + 2)\nx = r")
+    (branch, use) = stmts(
+        "if flag:\n    r = pl.yield_(n)\nelif n > 2:\n    r = pl.yield_(n + 1)\nelse:\n    r = pl.yield_(n + 2)\nx = r"
+    )
     assert isinstance(branch, IfStmt) and branch.return_vars[0] is use.value
     inner, last = flatten(branch.else_body)
     assert isinstance(inner, IfStmt) and last.values[0] is inner.return_vars[0]
@@ -232,15 +285,27 @@ def test_scopes() -> None:
     )
     assert isinstance(at, InCoreScopeStmt)
     assert (at.split, at.name_hint, at.task_id.name_hint) == (SplitMode.UP_DOWN, "x", "tid")
-    assert {k: v for k, v in at.attrs.items() if k != "dump_vars"} == {"slot_num": 2, "allow_early_resolve": True}
+    assert {k: v for k, v in at.attrs.items() if k != "dump_vars"} == {
+        "slot_num": 2,
+        "allow_early_resolve": True,
+    }
     assert at.attrs["dump_vars"][0].name_hint == "a"
     assert isinstance(host, HierarchyScopeStmt) and (host.level, host.role) == (Level.HOST, Role.SubWorker)
     assert host.attrs["manual_dep_edges"] == (at.task_id,)
     assert isinstance(cluster, ClusterScopeStmt)
-    assert isinstance(spmd, SpmdScopeStmt) and spmd.sync_start and spmd.core_num.value == 4 and spmd.loop_var is None
+    assert (
+        isinstance(spmd, SpmdScopeStmt)
+        and spmd.sync_start
+        and spmd.core_num.value == 4
+        and spmd.loop_var is None
+    )
     assert loop.loop_var is loop.body.value and loop.core_num.name_hint == "n"
     assert isinstance(split, SplitAivScopeStmt) and (split.split, split.count) == (SplitMode.LEFT_RIGHT, 2)
-    assert [isinstance(s, RuntimeScopeStmt) and s.manual for s in (auto, manual, manual2)] == [False, True, True]
+    assert [isinstance(s, RuntimeScopeStmt) and s.manual for s in (auto, manual, manual2)] == [
+        False,
+        True,
+        True,
+    ]
 
 
 def test_submit() -> None:
@@ -266,8 +331,9 @@ class P:
 def test_calls_follow_the_first_operand() -> None:
     found = stmts(
         "t = pl.load(a, [0, 0], [64, 64])\nx = pl.add(t, t)\ny = pl.add(a, a)\nz = pl.add(t, 1)\nw = pl.add(a, f)\n"
-        "c = pl.cast(t, pl.FP16, mode=\"rint\")\ns = pl.cast(n, pl.INT32)\ng = pl.get_block_idx()\nq = pl.tile.and_(i, i)"
-        .replace("q = pl.tile.and_(i, i)", "i = pl.cast(t, pl.INT32)\nq = pl.tile.and_(i, i)")
+        'c = pl.cast(t, pl.FP16, mode="rint")\ns = pl.cast(n, pl.INT32)\ng = pl.get_block_idx()\nq = pl.tile.and_(i, i)'.replace(
+            "q = pl.tile.and_(i, i)", "i = pl.cast(t, pl.INT32)\nq = pl.tile.and_(i, i)"
+        )
     )
     names = [s.value.name if isinstance(s.value, Call) else type(s.value).__name__ for s in found]
     assert names == [
@@ -324,7 +390,9 @@ def test_a_row_of_a_tile_comes_with_a_warning() -> None:
 
 
 def test_windows_are_assigned() -> None:
-    found = stmts("w = pl.slice(a, [16, 64], [0, 0])\nout[16:32, :] = w\nout[:] = a\nar = pl.array.create(4, pl.INT32)\nar[n] = 3")
+    found = stmts(
+        "w = pl.slice(a, [16, 64], [0, 0])\nout[16:32, :] = w\nout[:] = a\nar = pl.array.create(4, pl.INT32)\nar[n] = 3"
+    )
     assemble, whole, _, update = found[1:]
     assert (assemble.value.name, assemble.var.name_hint) == ("tensor.assemble", "out")
     assert assemble.var is assemble.value.args[0] is whole.var
@@ -397,7 +465,9 @@ def test_printing_while_reading(capsys: pytest.CaptureFixture[str]) -> None:
 def test_returns() -> None:
     found = read("return out, n")
     assert isinstance(found.body, ReturnStmt) and len(found.return_types) == 2
-    typed = pl.parse("@pl.function\ndef f(n: pl.Scalar[pl.INDEX]) -> tuple[pl.Scalar[pl.INT32], pl.Scalar[pl.FP16]]:\n    return 1, 2")
+    typed = pl.parse(
+        "@pl.function\ndef f(n: pl.Scalar[pl.INDEX]) -> tuple[pl.Scalar[pl.INT32], pl.Scalar[pl.FP16]]:\n    return 1, 2"
+    )
     assert [v.dtype for v in typed.body.values] == [DataType.INT32, DataType.FP16]
 
 
@@ -416,97 +486,3 @@ def test_parameters_may_be_shaped_by_later_ones() -> None:
         " n: pl.Scalar[pl.INDEX]):\n    return t\n"
     )
     assert found.params[0].type.valid_shape[0] is found.params[1]
-
-
-SIGNATURES: list[tuple[str, str, int, int]] = [
-    ("def f(a):\n    pass", "parameter 'a' needs a type", 2, 7),
-    ("def f(a: int):\n    pass", "not a type of the kernel language", 2, 10),
-    ("def f(a: pl.INT32):\n    pass", "is an element type", 2, 10),
-    ("def f(a: pl.Ptr):\n    pass", "a parameter can't be of type pl.Ptr", 2, 10),
-    ("def f(*a: pl.Scalar[pl.INDEX]):\n    pass", "a fixed number of parameters", 2, 8),
-    ("def f(a: pl.Scalar[pl.INDEX] = 3):\n    pass", "have no defaults", 2, 32),
-    ("def f(a: pl.Out[pl.Out[pl.Scalar[pl.INDEX]]]):\n    pass", "only stand around the type of a parameter", 2, 17),
-    ('def f(a: pl.Tile[[8, 8], pl.FP32, pl.MemRef("x"), pl.Mem.Vec]):\n    pass', "can't be bound to a declared", 2, 10),
-    ("def f(a: pl.Tile[[8, 7], pl.FP4, pl.Mem.Vec]):\n    pass", "must be even", 2, 10),
-    ("def f() -> pl.Scalar[pl.INDEX]:\n    pass", "says that it returns something and has no return", 2, 12),
-    ("def f(a: pl.Scalar[pl.INDEX]) -> pl.Scalar[pl.INDEX]:\n    return a, a", "2 returned values, the annotation says 1", 3, 5),
-    (
-        "def f(a: pl.Tensor[[8, 8], pl.FP32]) -> pl.Tensor[[8, 9], pl.FP32]:\n    return a",
-        "not of the annotated type",
-        3,
-        5,
-    ),
-    ("def f(n: pl.Scalar[pl.INDEX]):\n    if n > 2:\n        return n\n    return", "0 returned values here, 1 elsewhere", 5, 5),
-    ('def f():\n    pl.func_attr({"split": 1})', "'split' must be a member", 3, 5),
-    ("def f():\n    pl.func_attr(3)", "a dictionary is needed", 3, 18),
-]
-
-
-@pytest.mark.parametrize(("text", "fragment", "line", "column"), SIGNATURES, ids=[s[1][:30] for s in SIGNATURES])
-def test_wrong_functions(text: str, fragment: str, line: int, column: int) -> None:
-    with pytest.raises(DiagnosticError) as caught:
-        pl.parse("@pl.function\n" + text)
-    assert fragment in caught.value.message
-    assert (caught.value.span.begin_line, caught.value.span.begin_column) == (line, column)
-
-
-PROGRAMS: list[tuple[str, str, int, int]] = [
-    ("x = self.g(n)", "the program has no function 'g'", 5, 13),
-    ("x = self.k(n)", "'k' takes 2 arguments, not 1", 5, 13),
-    ("x = self.k(a, n)", "argument 'b' of 'k' has the wrong type", 5, 23),
-    ("x = self.k(a, c)", "argument 'b' of 'k' has the wrong shape", 5, 23),
-    ("x = self.k(a, d)", "argument 'b' of 'k' has the wrong element type", 5, 23),
-    ("x = self.k(a, b=a, c=a)", "'k' has no parameter 'c'", 5, 28),
-    ("x, y = self.k(a, a)", "can't be unpacked into 2 names", 5, 16),
-    ("x = self.nothing(n)", "this call returns nothing", 5, 13),
-    ("x = self.again(n)", "'again' calls itself and does not say", 14, 16),
-    ("x = self.k", "'self.k' is a function, not a value", 5, 13),
-]
-
-
-@pytest.mark.parametrize(("line", "fragment", "row", "column"), PROGRAMS, ids=[p[1][:30] for p in PROGRAMS])
-def test_wrong_calls(line: str, fragment: str, row: int, column: int) -> None:
-    text = f"""@pl.program
-class P:
-    @pl.function
-    def main(self, a: pl.Tensor[[8, 8], pl.FP32], c: pl.Tensor[[8, 9], pl.FP32], d: pl.Tensor[[8, 8], pl.FP16], n: pl.Scalar[pl.INDEX]):
-        {line}
-    @pl.function
-    def k(a: pl.Tensor[[8, 8], pl.FP32], b: pl.Tensor[[8, 8], pl.FP32]):
-        return a
-    @pl.function
-    def nothing(n: pl.Scalar[pl.INDEX]):
-        pass
-"""
-    if "again" in line:
-        text += """    @pl.function
-    def again(self, n: pl.Scalar[pl.INDEX]):
-        return self.again(n + 1)
-"""
-    with pytest.raises(DiagnosticError) as caught:
-        pl.parse(text)
-    assert fragment in caught.value.message
-    assert (caught.value.span.begin_line, caught.value.span.begin_column) == (row, column)
-
-
-DECORATORS: list[tuple[str, str]] = [
-    ("@pl.function(typ=pl.FunctionType.InCore)\ndef f():\n    pass", "pl.function has no argument 'typ'"),
-    ("@pl.function(type=pl.Level.HOST)\ndef f():\n    pass", "type must be a FunctionType"),
-    ("@pl.function(pl.FunctionType.InCore)\ndef f():\n    pass", "takes named arguments"),
-    ("@pl.function\n@staticmethod\ndef f():\n    pass", "a kernel has one decorator"),
-    ("@pl.jit\ndef f():\n    pass", "@pl.jit is not read from text"),
-    ("@pl.program\nclass P(Base):\n    @pl.function\n    def f():\n        pass", "no base classes"),
-    ("@pl.program\nclass P:\n    X = 1", "has no functions"),
-    ("@pl.program\nclass P:\n    def f(self):\n        pass", "'f' is no kernel"),
-    ("@pl.program(strict=True)\nclass P:\n    @pl.function\n    def f():\n        pass", "has no argument 'strict'"),
-    ("@pl.program\nclass P:\n    @pl.function\n    def f():\n        pass\n    @pl.function\n    def f():\n        pass", "two functions"),
-    ("@pl.function(type=pl.FunctionType.InCore, role=pl.Role.Orchestrator)\ndef f():\n    pass", "can't have role"),
-]
-
-
-@pytest.mark.parametrize(("text", "fragment"), DECORATORS, ids=[d[1][:30] for d in DECORATORS])
-def test_wrong_decorations(text: str, fragment: str) -> None:
-    with pytest.raises(DiagnosticError) as caught:
-        pl.parse(text)
-    assert fragment in caught.value.message
-    assert caught.value.span.is_valid

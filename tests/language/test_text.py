@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - texts of kernels
 """Texts: what of a module's text is read, that nothing of it is executed, and that no text brings the parser down."""
 
 from __future__ import annotations
@@ -229,6 +230,23 @@ def test_files(tmp_path: Path) -> None:
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ValueError, match="no UTF-8"):
         pl.loads(path)
+
+
+def test_an_open_extent_used_before_a_type_mentions_it() -> None:
+    found = pl.parse(
+        "@pl.function\ndef kern(a: pl.Tensor[[64, 64], pl.FP32]):\n    x = LATER // 2\n"
+        "    t: pl.Tile[[64, 64], pl.FP32, pl.Mem.Vec, pl.TileView(valid_shape=[LATER, 64])] = pl.load(a, [0, 0], [64, 64])\n"
+    )
+    first, second = flatten(found.body)
+    assert first.value.left is second.var.type.valid_shape[0]
+
+
+def test_lines_are_those_of_python() -> None:
+    text = "# a\x0cb\x1cc\u2028d\r\n@pl.function\r\ndef kern(n: pl.Scalar[pl.INDEX]):\r\n    x = n # ü\x0c\r\n    y = ü\r\n"
+    with pytest.raises(ParserError) as caught:
+        pl.parse(text)
+    assert (caught.value.span.begin_line, caught.value.span.begin_column) == (5, 9)
+    assert caught.value.span.line_text() == "    y = ü"
 
 
 def test_syntax_errors_point_at_the_place() -> None:

@@ -576,7 +576,7 @@ def test_things_missing_doubled_or_moved(place: tuple[Any, ...], random: Any) ->
 def rows(*classes: list[Any], order: list[int], root: int = -1) -> bytes:
     """A document of hand-made classes, each ``[name, fields, columns]``."""
     last = len(order) - 1 if root == -1 else root
-    return packed({"classes": list(classes), "files": [], "spans": [], "rows": order, "root": last})
+    return packed({"classes": list(classes), "files": [], "spans": [[]] * 5, "rows": order, "root": last})
 
 
 INDEX_ROW = ["ScalarType", ["dtype"], [[0x15]]]

@@ -384,7 +384,7 @@ def test_scopes_read_back(scope: Stmt) -> None:
             probe(UNKNOWN, N, deps=(N, (I,)), text="a\"b'", number=-1.5, dtype=DataType.BF16, none=None)
         ),
         EvalStmt(
-            probe(INDEX, N, one=c(1), half=ConstFloat(0.5), yes=ConstBool(True), sum=Add(N, c(1), INDEX))
+            probe(UNKNOWN, N, one=c(1), half=ConstFloat(0.5), yes=ConstBool(True), sum=Add(N, c(1), INDEX))
         ),
         EvalStmt(probe(UNKNOWN, N, arg_directions=(ArgDirection.Input, ArgDirection.OutputExisting))),
     ],

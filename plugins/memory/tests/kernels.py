@@ -34,7 +34,8 @@ class Maker:
         fitting = [
             v
             for v in pool
-            if (shape is None or static_shape(v.type.shape) == shape) and (dtype is None or v.type.dtype is dtype)
+            if (shape is None or static_shape(v.type.shape) == shape)
+            and (dtype is None or v.type.dtype is dtype)
         ]
         return self.rng.choice(fitting) if fitting else None
 
@@ -43,7 +44,10 @@ class Maker:
         row: Any = self.rng.randrange(0, 64 - 2 * ROWS)
         if index is not None and self.rng.random() < 0.5:
             row = index
-        return b.let(self.name("l"), b.op("tile.load", self.source, b.dims(row, 0), b.dims(h, w), target_memory=b_vec()))
+        return b.let(
+            self.name("l"),
+            b.op("tile.load", self.source, b.dims(row, 0), b.dims(h, w), target_memory=b_vec()),
+        )
 
     def simple(self, pool: list[Var], index: Var | None) -> list[Stmt]:
         rng = self.rng
@@ -70,7 +74,11 @@ class Maker:
     def window(self, pool: list[Var], x: Var, index: Var | None) -> list[Stmt]:
         h, w = static_shape(x.type.shape)
         if h * w == ROWS * COLS and self.rng.random() < 0.5 and x.name_hint[0] != "w":
-            return [b.let(self.name("v"), b.op("tile.reshape", x, b.dims(w, h)))] if False else [b.let(self.name("a"), x)]
+            return (
+                [b.let(self.name("v"), b.op("tile.reshape", x, b.dims(w, h)))]
+                if False
+                else [b.let(self.name("a"), x)]
+            )
         if h > ROWS or w > COLS:
             row: Any = self.rng.randrange(0, h - ROWS + 1)
             if index is not None and h > ROWS and self.rng.random() < 0.4:
@@ -80,7 +88,9 @@ class Maker:
         return [b.let(self.name("a"), x)]
 
     def assembled(self, pool: list[Var], x: Var) -> list[Stmt]:
-        big = [v for v in pool if static_shape(v.type.shape) != (ROWS, COLS) and v.type.dtype is DataType.FP32]
+        big = [
+            v for v in pool if static_shape(v.type.shape) != (ROWS, COLS) and v.type.dtype is DataType.FP32
+        ]
         small = self.like(pool, (ROWS, COLS), DataType.FP32)
         if not big or small is None:
             return [self.load()]

@@ -223,7 +223,9 @@ class OnBytes(Runner):
                 yield row, col, min(CHUNK, cols - col)
 
     def tile_array(self, var: Var) -> np.ndarray:
-        return np.stack([self.chunk(var, row, 0, self.shape(var)[1]).copy() for row in range(self.shape(var)[0])])
+        return np.stack(
+            [self.chunk(var, row, 0, self.shape(var)[1]).copy() for row in range(self.shape(var)[0])]
+        )
 
     def tile_value(self, var: Var) -> Any:
         return (self.place(var), self.shape(var), self.pitch.get(var))

@@ -18,6 +18,8 @@ from pypto_core.ir import (
     Expr,
     MemorySpace,
     Var,
+    round_up,
+    static_dim,
 )
 from pypto_plugin_autotile.bias import emit_bias
 from pypto_plugin_autotile.emit import PIPELINED, Emitter, loop_head
@@ -62,8 +64,8 @@ class _Grid:
     def interior(self, chain: Var) -> Var:
         """The two loops over all whole windows."""
         plan, name, out = self.plan, self.name, self.out
-        rows = (0, plan.M // plan.m * plan.m, plan.m)
-        cols = (0, plan.N // plan.n * plan.n, plan.n)
+        rows = (0, interior(plan.M, plan.m, plan.output_valid[0]), plan.m)
+        cols = (0, interior(plan.N, plan.n, plan.output_valid[1]), plan.n)
         outer_bounds, inner_bounds = (rows, cols) if plan.rows_outer else (cols, rows)
         # Two copies of a pinned operand would need twice the memory that it fills.
         outer_attrs = EMPTY_MAP if plan.pins_operand else _APART
@@ -105,6 +107,13 @@ class _Grid:
         bias = self.bias(out, f"{name}_tbias{step}", window.col, window.cols)
         value = self.product(out, f"{name}_tc{step}", a, b, bias)
         return self.placer.place(out, value, window.row, window.col, chain, step)
+
+
+def interior(extent: int, step: int, valid: Expr) -> int:
+    """How far the loops go: over all whole windows, but not past those that hold data where that is known."""
+    whole = extent // step * step
+    known = static_dim(valid)
+    return whole if known is None else min(whole, max(round_up(known, step), step))
 
 
 def edge_windows(M: int, N: int, m: int, n: int) -> tuple[Window, ...]:

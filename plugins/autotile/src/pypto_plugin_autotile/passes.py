@@ -21,6 +21,7 @@ PASSES = (
             # that is why this is an order and not a forbidden property.
             order=(
                 strictly_before("InferTileMemorySpace", "operands are still in Mat, where the tiles are cut from"),
+                after("FlattenCallExpr", "a product is looked for as a statement of its own"),
                 after("LegalizeTileCast", "casts that fold into the drain of the accumulator are legal ones"),
                 after("FlattenTileNdTo2D", "the products to tile are two-dimensional"),
                 before("CanonicalizeTileSlice", "slices of operands are taken as they are written"),

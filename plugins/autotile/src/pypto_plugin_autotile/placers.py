@@ -52,7 +52,8 @@ class DirectStore:
         assert offsets is not None
         at = dims(shifted(offsets[0], row), shifted(offsets[1], col))
         name = f"{self.begin(out).name_hint}_t{step}"
-        return out.let(name, "tile.store", (window, at, chain), self.call.kwargs, self.call.attrs)
+        here = Emitter(self.store.span, self.call.span, out.stmts)
+        return here.let(name, "tile.store", (window, at, chain), self.call.kwargs, self.call.attrs)
 
     def finish(self, out: Emitter, chain: Var) -> Var:
         """The last tensor of the chain."""

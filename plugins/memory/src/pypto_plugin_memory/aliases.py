@@ -45,7 +45,7 @@ from pypto_plugin_memory.coalesce import Grouping, grouping_of
 from pypto_plugin_memory.places import Bases, Places, same_window, space_of
 from pypto_plugin_memory.rewrite import PlaceTiles, add_allocations, drop_unused_allocations
 from pypto_plugin_memory.storage import alloc_facts, memref_of
-from pypto_plugin_memory.values import values_of, window_of
+from pypto_plugin_memory.values import joins, values_of, window_of
 
 
 def materialize_semantic_aliases(function: Function, ctx: Any) -> Function:
@@ -64,6 +64,8 @@ def materialize_semantic_aliases(function: Function, ctx: Any) -> Function:
     places = Places(grouping, bases)
     backend = ctx.backend if ctx is not None else None
     closer = _Closer(grouping, places, bases, backend)
+    if closer.idle():
+        return function
     new = add_allocations(closer.visit(function), tuple(bases.made))
     return drop_unused_allocations(new)
 
@@ -85,6 +87,16 @@ class _Closer(PlaceTiles):
         self.values = grouping.values
         self.entry: dict[IterArg, Var] = {}
         self.names = set(bases.taken)
+
+    def idle(self) -> bool:
+        """Whether everything lies where it should already."""
+        if self.places or self.grouping.copied_operands or self.grouping.copied_inits:
+            return False
+        return not any(
+            self.transfer(slot, target, value, value) is not None
+            for stmt in self.values.order
+            for target, _, slot, value in joins(stmt)
+        )
 
     # -- copies
 

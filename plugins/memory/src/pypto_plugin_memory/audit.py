@@ -69,20 +69,49 @@ def audit(function: Function, *, addressed: bool) -> tuple[Finding, ...]:
     return tuple(auditor.findings)
 
 
+def verify_storage_closed(program: Program, backend: object = None) -> Iterator[Diagnostic]:
+    """Find tiles that are overwritten while they are needed, or handed on from where they are not (1), and kernels
+    none of whose tiles has a place (2).
+
+    For programs without addresses: each allocation is looked at by itself.
+    """
+    yield from _diagnostics(program, "memory.StorageClosed", addressed=False)
+
+
 def verify_plan_kept(program: Program, backend: object = None) -> Iterator[Diagnostic]:
     """Find tiles whose bytes are overwritten while they are still needed (1). For programs with addresses."""
+    yield from _diagnostics(program, "memory.PlanKept", addressed=True)
+
+
+def _diagnostics(program: Program, rule: str, *, addressed: bool) -> Iterator[Diagnostic]:
     for function in program:
         if not function.is_incore:
             continue
-        for finding in audit(function, addressed=True):
+        if _nowhere(function):
+            yield Diagnostic(
+                code="PT410",
+                message=f"Function '{function.name}': its tiles have no place yet",
+                span=function.span,
+                rule=rule,
+                number=2,
+                remedy="run InitMemRef",
+            )
+            continue
+        for finding in audit(function, addressed=addressed):
             yield Diagnostic(
                 code="PT410",
                 message=f"Function '{function.name}': {finding.message}",
                 span=finding.span,
-                rule="memory.PlanKept",
+                rule=rule,
                 number=1,
-                remedy="report it to whoever provides the planner",
+                remedy="run MaterializeSemanticAliases; after it, report whoever moved the tile",
             )
+
+
+def _nowhere(function: Function) -> bool:
+    """Whether there are tiles and none of them has a MemRef."""
+    tiles = [v for v in (*function.params, *defined_vars(function.body)) if isinstance(v.type, TileType)]
+    return bool(tiles) and all(_memref(v) is None for v in tiles)
 
 
 def write_range(segments: list[Segment], low: int, high: int, tag: Tag) -> None:

@@ -29,7 +29,6 @@ from pypto_core.ir import (
     MakeTuple,
     MemorySpace,
     MemRef,
-    Mutator,
     Stmt,
     TensorType,
     TileType,
@@ -56,6 +55,7 @@ from pypto_plugin_memory.declared import (
     forbid_binding_of_shared,
     pinned,
 )
+from pypto_plugin_memory.rewrite import TypeKeeper
 from pypto_plugin_memory.window import Geometry, geometry_of, window_bytes
 
 _POP = "tile.tpop_"
@@ -87,7 +87,7 @@ def alloc_stmt(base: Var, space: MemorySpace, size: int, span: Span, *, declared
     return AssignStmt(base, create_call("tile.alloc", (), options, span), span=span)
 
 
-class _Placer(Mutator):
+class _Placer(TypeKeeper):
     def __init__(
         self, declared: dict[Var, Declaration], acc_rows: AccRowAlignment, function: Function
     ) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pypto_core.host import PluginInfo, hookimpl
 
 if TYPE_CHECKING:
-    from pypto_core.contract import Pass, Planner
+    from pypto_core.contract import CodePage, Pass, Planner, Property
 
 
 @hookimpl
@@ -19,6 +19,14 @@ def pypto_plugin() -> PluginInfo:
         summary="MemRefs, shared storage, lifetimes and addresses",
         docs="plugins/memory/README.md",
     )
+
+
+@hookimpl
+def pypto_properties() -> tuple[Property, ...]:
+    """What holds of storage once these passes have run."""
+    from pypto_plugin_memory.passes import PROPERTIES
+
+    return PROPERTIES
 
 
 @hookimpl
@@ -35,3 +43,11 @@ def pypto_planners() -> tuple[Planner, ...]:
     from pypto_plugin_memory.planners.table import PLANNERS
 
     return PLANNERS
+
+
+@hookimpl
+def pypto_codes() -> tuple[CodePage, ...]:
+    """What the errors and hints of this plugin mean."""
+    from pypto_plugin_memory.codes import PAGES
+
+    return PAGES

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from pypto_core.ir import (
     PIPELINE_MEMBERSHIP,
@@ -15,28 +14,65 @@ from pypto_core.ir import (
     Mutator,
     Stmt,
     TileType,
+    Type,
     Var,
+    defined_vars,
     flatten,
     replace,
     seq,
-    walk,
+    type_vars,
+    walk_stmts,
 )
 from pypto_plugin_memory.storage import is_alloc
 
 
-class _ByMemRef(Mutator):
+class TypeKeeper(Mutator):
+    """A mutator that looks into a type only when a variable in it has been replaced.
+
+    The general one has to look again after every replacement; here tiles are replaced by the hundred, and types name
+    extents.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._names: dict[int, tuple[Type, tuple[Var, ...]]] = {}
+
+    def visit_type(self, kind: Type) -> Type:
+        """The type, rewritten when it names a replaced variable."""
+        known = self._names.get(id(kind))
+        if known is None:
+            known = self._names[id(kind)] = (kind, tuple(type_vars(kind)))
+        for var in known[1]:
+            if var in self.remap:
+                return super().visit_type(kind)
+        return kind
+
+
+class _ByMemRef(TypeKeeper):
     def __init__(self, change: Callable[[MemRef], MemRef]) -> None:
         super().__init__()
         self.change = change
         # The old object is kept, so that its id stays taken; one object becomes one object.
         self.made: dict[int, tuple[MemRef, MemRef]] = {}
+        self.kinds: dict[int, tuple[Type, Type]] = {}
 
-    def visit_mem_ref(self, memref: MemRef) -> MemRef:
-        """What the table makes of a MemRef, variables in it replaced."""
+    def visit_type(self, kind: Type) -> Type:
+        """The type with its MemRef changed."""
+        if not isinstance(kind, TileType) or kind.memref is None:
+            return super().visit_type(kind)
+        known = self.kinds.get(id(kind))
+        if known is None:
+            memref = self.moved(kind.memref)
+            known = (kind, kind if memref is kind.memref else replace(kind, memref=memref))
+            self.kinds[id(kind)] = known
+        return known[1]
+
+    def moved(self, memref: MemRef) -> MemRef:
+        """What the table makes of a MemRef."""
         known = self.made.get(id(memref))
         if known is None:
             known = self.made[id(memref)] = (memref, self.change(memref))
-        return self.mutate_children(known[1])
+        return known[1]
 
 
 def map_memrefs(function: Function, change: Callable[[MemRef], MemRef]) -> Function:
@@ -44,7 +80,7 @@ def map_memrefs(function: Function, change: Callable[[MemRef], MemRef]) -> Funct
     return _ByMemRef(change).visit(function)
 
 
-class PlaceTiles(Mutator):
+class PlaceTiles(TypeKeeper):
     """Moves tile variables to the places that a table gives."""
 
     def __init__(self, places: Mapping[Var, MemRef]) -> None:
@@ -90,8 +126,8 @@ def add_allocations(function: Function, allocs: tuple[AssignStmt, ...]) -> Funct
 def drop_unused_allocations(function: Function) -> Function:
     """Remove the alloc statements whose base no tile names any more."""
     used: set[Var] = set()
-    for node in walk(function):
-        kind: Any = getattr(node, "type", None)
+    for var in (*function.params, *defined_vars(function.body)):
+        kind = var.type
         if isinstance(kind, TileType) and kind.memref is not None:
             used.add(kind.memref.base)
     stmts = flatten(function.body)
@@ -111,4 +147,12 @@ class _Stripper(Mutator):
 
 def strip_membership(function: Function) -> Function:
     """Remove the tags that the pipeline passes left for planning."""
+    tagged = any(
+        isinstance(stmt, AssignStmt)
+        and isinstance(stmt.value, Call)
+        and PIPELINE_MEMBERSHIP in stmt.value.attrs
+        for stmt in walk_stmts(function.body)
+    )
+    if not tagged:
+        return function
     return _Stripper().visit(function)

@@ -37,6 +37,7 @@ class Signature:
         self._text, self._scalars = text, scalars
         self._declared: list[str] = []
         self._hidden: dict[str, Operand] = {}
+        self._raw = {name: text.names.named(name) for name in _HIDDEN}
         kinds = {p: p.type for p in function.params}
         for var, kind in kinds.items():
             if isinstance(kind, TensorType):
@@ -52,10 +53,9 @@ class Signature:
                     facts={"type": repr(kind)},
                     remedy="pass the tensor and load the tile inside of the kernel",
                 )
-        for kind in kinds.values():
-            for extent in _extents(kind) if isinstance(kind, TensorType) else ():
-                if extent not in scalars.env:
-                    self._number(extent, DataType.INDEX)
+        for extent in _extents([kind for kind in kinds.values() if isinstance(kind, TensorType)]):
+            if extent not in scalars.env:
+                self._number(extent, DataType.INDEX)
 
     def _declare(self, type: str) -> Operand:
         name = self._text.names.named(f"arg{len(self._declared)}")
@@ -71,7 +71,7 @@ class Signature:
         """A parameter that the runtime adds, as an index; declared when first asked for."""
         known = self._hidden.get(name)
         if known is None:
-            raw = self._text.names.named(name)
+            raw = self._raw[name]
             with self._text.section(self._text.views):
                 known = self._hidden[name] = self._text.value(
                     f"arith.index_cast {raw} : {_HIDDEN[name]} to index", "index", name.rpartition("spmd_")[2]
@@ -80,12 +80,12 @@ class Signature:
 
     def declarations(self) -> str:
         """The list of parameters."""
-        hidden = [f"%{name}: {type}" for name, type in _HIDDEN.items() if name in self._hidden]
+        hidden = [f"{self._raw[name]}: {type}" for name, type in _HIDDEN.items() if name in self._hidden]
         return ", ".join([*self._declared, *hidden])
 
 
-def _extents(kind: TensorType) -> list[Var]:
-    """Variables in a tensor's extents and strides, as they are read."""
-    view = kind.tensor_view
-    parts = (*kind.shape, *(view.stride if view is not None else ()))
-    return [v for part in parts for v in used_vars(part)]
+def _extents(tensors: list[TensorType]) -> list[Var]:
+    """Variables in the tensors' extents, then those of strides and valid extents, in the order of first sight."""
+    views = [t.tensor_view for t in tensors if t.tensor_view is not None]
+    parts = [*(t.shape for t in tensors), *(v.stride for v in views), *(v.valid_shape for v in views)]
+    return list(dict.fromkeys(v for dims in parts for dim in dims for v in used_vars(dim)))

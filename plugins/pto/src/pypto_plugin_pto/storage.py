@@ -22,8 +22,10 @@ from pypto_core.ir import (
     MemRef,
     TileType,
     Var,
+    add,
     base_name,
     dims_equal,
+    replace,
     shapes_equal,
     static_dim,
 )
@@ -64,9 +66,9 @@ def _term(expr: Expr | None) -> object:
 
 
 def same_place(a: MemRef | None, b: MemRef | None) -> bool:
-    """Whether two MemRefs begin at the same byte."""
+    """Whether two MemRefs begin at the same byte; of what has none it is not known."""
     if a is None or b is None:
-        return a is b
+        return False
     slots = a.slot_index is b.slot_index or (
         a.slot_index is not None and b.slot_index is not None and dims_equal(a.slot_index, b.slot_index)
     )
@@ -172,6 +174,10 @@ class Storage:
                 facts={"from": source.name, "to": target.name},
                 remedy="let both values share their storage: run the pass MaterializeSemanticAliases",
             )
+        self.copy_out(source, target)
+
+    def copy_out(self, source: TileHandle, target: TileHandle) -> None:
+        """Copy within Vec; rows that are not adjacent are picked out of the tile that they lie in."""
         window = source.window
         if window is not None and window.strided:
             row, col = (self.scalars.coerced(e, INDEX) for e in (window.row, window.col))
@@ -184,7 +190,65 @@ class Storage:
                 f"pto.tmov ins({source.name} : {source.type}) outs({target.name} : {target.type})"
             )
 
+    def reshaped(self, var: Var, source: TileHandle) -> TileHandle:
+        """``source`` under the type of ``var``, by name and for the moment: the variable is not bound."""
+        kind = var.type
+        assert isinstance(kind, TileType)
+        return self._reshaped(var, kind, source)
+
+    def window(
+        self, var: Var, source: TileHandle, offset: tuple[Expr, Expr], kind: TileType
+    ) -> TileHandle:
+        """A part of ``source`` with the shape and valid extents of ``kind``, without a copy."""
+        extents, whole = extents_of(kind), extents_of(source.kind)
+        self._check_window(var, kind, source)
+        type_ = self._window_type(source.kind, kind)
+        row, col = (self.scalars.coerced(o, INDEX) for o in offset)
+        valid = [self.scalars.coerced(v, INDEX).name for v in extents.valid]
+        value = self.text.value(
+            f"pto.subview {source.name}[{row.name}, {col.name}] sizes [{extents.rows}, {extents.cols}] "
+            f"valid [{', '.join(valid)}] : {source.type} -> {type_}",
+            type_,
+            var.name_hint,
+        )
+        outer, (at_row, at_col) = source, offset
+        strided = extents.cols != whole.cols and extents.rows != 1
+        if source.window is not None:
+            outer = source.window.parent
+            at_row, at_col = add(source.window.row, at_row), add(source.window.col, at_col)
+            strided = strided or (source.window.strided and extents.rows != 1)
+        return TileHandle(value.name, type_, kind, Window(outer, at_row, at_col, strided))
+
     # -- parts
+
+    def _window_type(self, parent: TileType, kind: TileType) -> str:
+        """The parent's type with the extents of the window; a constant valid extent is part of it."""
+        rows, cols = (static_dim(v) for v in extents_of(kind).valid)
+        view = replace(parent.view, valid_shape=())
+        plain = replace(parent, shape=kind.shape, tile_view=view, memref=None)
+        return self.types.tile(plain, (rows, cols))
+
+    def _check_window(self, var: Var, kind: TileType, source: TileHandle) -> None:
+        mine, theirs = kind.view, source.kind.view
+        if mine.pad is not theirs.pad:
+            raise UserError(
+                f"window '{base_name(var.name_hint)}' is padded otherwise than the tile it lies in",
+                code="PTO-012",
+                span=var.span,
+                facts={"window": mine.pad.name, "tile": theirs.pad.name},
+                remedy="fill the window's own copy: pl.fillpad of an extract",
+            )
+        if mine.layout != theirs.layout:
+            raise UserError(
+                f"window '{base_name(var.name_hint)}' would lie otherwise than the tile it is a part of",
+                code="PTO-012",
+                span=var.span,
+                facts={
+                    "window": f"{mine.blayout.name}, {mine.slayout.name}",
+                    "tile": f"{theirs.blayout.name}, {theirs.slayout.name}",
+                },
+                remedy="a column of a row-major tile has no addresses of its own: copy it with pl.tile.extract",
+            )
 
     def _fits(self, handle: TileHandle, kind: TileType) -> bool:
         """Whether a handle may stand for a tile of that type."""

@@ -1,34 +1,39 @@
 """ConvertToSSA: every variable is assigned once; what used to be reassigned flows through phis and carries.
 
 Variables that are assigned once already, where every use sees the assignment, keep their identity. Names of new
-ones: ``x__ssa_vN`` for values, ``x__iter_vN`` for carries, ``x__rv_vN`` for loop results, ``x__phi_vN`` for
-results of branches. Linear in the statements.
+ones: ``x__ssa_vN`` for values, ``i__idx_vN`` for loop variables, ``x__iter_vN`` for carries, ``x__rv_vN`` for loop
+results, ``x__phi_vN`` for results of branches. Linear in the statements.
+
+A variable that not every path assigns is an error only where it can be read unassigned; where it can't, the paths
+that don't assign it hand on a value that nobody reads.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from pypto_core.diagnostics import InternalError, Span, UserError
+import attrs
+
+from pypto_core.diagnostics import UNKNOWN_SPAN, InternalError, Note, Span, UserError
 from pypto_core.ir import (
     AssignStmt,
     BreakStmt,
     Call,
-    ConstBool,
-    ConstFloat,
     ConstInt,
     ContinueStmt,
-    DataType,
     Expr,
     ForStmt,
     Function,
     IfStmt,
     IterArg,
-    MakeTuple,
     Mutator,
     NameSource,
+    ReturnStmt,
     ScalarType,
+    ScopeStmt,
+    SplitAivScopeStmt,
+    SpmdScopeStmt,
     Stmt,
     TileType,
     Type,
@@ -36,112 +41,276 @@ from pypto_core.ir import (
     WhileStmt,
     YieldStmt,
     base_name,
+    bounds_of,
+    child_fields,
     defined_vars,
     flatten,
+    gt,
     last_yield,
-    prove_lt,
+    lt,
     replace,
     seq,
+    substitute,
+    type_vars,
     updated,
     walk_stmts,
 )  # fmt: skip
-from pypto_core.ops import alias_source, create_call
-from pypto_plugin_structure.dataflow import Dataflow, analyse
+from pypto_core.verify import mismatches
+from pypto_plugin_structure.dataflow import Dataflow, analyse, own_defs
+from pypto_plugin_structure.definedness import Branch, Definedness, Fact, Loop
+from pypto_plugin_structure.placeholders import Placeholders
+from pypto_plugin_structure.retype import deduced_again, following, is_open
+from pypto_plugin_structure.unshare import unshared
 
 
-def convert_to_ssa(function: Function, ctx: Any) -> Function:
-    """The function in SSA form; the same object when it is already."""
+def convert_to_ssa(function: Function, ctx: Any = None) -> Function:
+    """The function in SSA form; the same object when it is already.
+
+    Raises UserError PT330 for break, continue and early return, PT331 for a variable that may be read before it is
+    assigned, PT332 where a path would need a value that can't be made up, PT334 where a tile's valid extents differ
+    between paths that meet.
+    """
+    _refuse_exits(function)
+    body = unshared(function.body)
+    flow = analyse(body)
+    renamer = _Renamer(function, body, flow)
+    if not renamer.repeated:
+        return function
+    new = renamer.visit(body)
+    return function if new is body else replace(function, body=new)
+
+
+def _refuse_exits(function: Function) -> None:
+    last = flatten(function.body)[-1:]
+    words: dict[type, str] = {BreakStmt: "break", ContinueStmt: "continue", ReturnStmt: "early return"}
     for stmt in walk_stmts(function.body):
-        if isinstance(stmt, BreakStmt | ContinueStmt):
-            word = "break" if isinstance(stmt, BreakStmt) else "continue"
+        word = words.get(type(stmt))
+        if word is not None and stmt not in last:
             raise UserError(
-                f"'{word}' can't be brought into SSA form",
+                f"'{word}' can't be brought into SSA form" if word != "early return" else
+                "a return that is not the function's last statement can't be brought into SSA form",
                 code="PT330",
                 span=stmt.span,
-                remedy="CtrlFlowTransform removes it: install the structure plugin or put that pass first",
-            )
-    flow = analyse(function.body)
-    return _Renamer(function, flow).run()
+                facts={"function": function.name},
+                remedy="run CtrlFlowTransform first: it makes conditions out of early exits",
+            )  # fmt: skip
+
+
+@attrs.frozen(eq=False)
+class _Gap:
+    """Where a value may be missing, for the message."""
+
+    what: str
+    span: Span
 
 
 class _Renamer(Mutator):
-    def __init__(self, function: Function, flow: Dataflow) -> None:
+    def __init__(self, function: Function, body: Stmt, flow: Dataflow) -> None:
         super().__init__()
         self.function, self.flow = function, flow
         self.names = NameSource()
+        self.params = set(function.params)
+        self.repeated = _to_rename(function, body, flow)
         self.env: dict[Var, Expr] = {}
-        counts: dict[Var, int] = dict.fromkeys(function.params, 1)
-        for var in defined_vars(function.body):
-            counts[var] = counts.get(var, 0) + 1
-        self.repeated = {v for v, n in counts.items() if n > 1}
-        # What is live behind the branch or loop that assigns it leaks out of its region.
-        self.repeated.update(v for leaked in flow.live.values() for v in leaked)
-        self.values: dict[Var, Expr] = {}
-
-    def run(self) -> Function:
-        body = self.visit(self.function.body)
-        return self.function if body is self.function.body else replace(self.function, body=body)
+        self.known = Definedness()
+        self.gaps: dict[Var, _Gap] = {}
+        self.facts: list[Fact] = []
+        self.bounds: dict[Var, tuple[int | None, int | None]] = {}
+        self.loops: list[int] = [0]
+        self.loop_count = 0
+        self.stmt: Stmt | None = None
+        self.placeholders = Placeholders(function, body, self.names, self.current)
 
     # -- variables
 
-    def visit_var(self, var: Var) -> Expr:
-        """The value that ``var`` has here."""
-        return self.env.get(var, var)
+    def current(self, var: Var) -> Expr | None:
+        """The value of ``var`` here; None when it has none."""
+        value = self.env.get(var)
+        if value is None and (var not in self.repeated or var in self.params):
+            return var
+        return value
 
-    def visit_def(self, var: Var) -> Var:
-        """A fresh variable where the old one is assigned more than once."""
-        kind = self.visit_type(var.type)
+    def visit_var(self, var: Var) -> Expr:
+        """A read of ``var``: its value, after a check that it surely has one."""
+        value = self.current(var)
+        if value is None or (isinstance(value, Var) and value in self.known.doubtful):
+            if value is None or not self.known.proved(value, self.facts):  # type: ignore[arg-type]
+                raise self.unassigned(var, value)
+        return value
+
+    def unassigned(self, var: Var, value: Expr | None) -> UserError:
+        name = base_name(var.name_hint)
+        span = self.stmt.span if self.stmt is not None else UNKNOWN_SPAN
+        gap = self.gaps.get(value) if isinstance(value, Var) else None
+        return UserError(
+            f"'{name}' may be read here before it is assigned",
+            code="PT331",
+            span=span,
+            facts={"function": self.function.name, **({"unassigned": gap.what} if gap else {})},
+            remedy=f"assign '{name}' on every path that leads here, for example before the branch or loop",
+            notes=(Note(message=gap.what, span=gap.span),) if gap is not None and gap.span.is_valid else (),
+        )
+
+    def define(self, var: Var, kind: Type, role: str = "ssa") -> Var:
+        """The variable to assign: a fresh one where the old one is assigned more than once or has a new type."""
         if var in self.repeated:
-            new = Var(self.names.fresh(var.name_hint, "ssa"), kind, span=var.span)
+            new = self.fresh(var, role, kind)
         elif kind is not var.type:
             new = Var(var.name_hint, kind, span=var.span)
         else:
+            self.at_home(var)
             return var
+        self.at_home(new)
         self.env[var] = new
         return new
+
+    def result(self, var: Var, handed: Type) -> Var:
+        """A result that the author named, of what its region hands on."""
+        kind = var.type
+        return self.define(var, following(self.visit_type(kind), handed) if is_open(kind) else kind)
+
+    def at_home(self, var: Var) -> None:
+        if len(self.loops) > 1:
+            self.known.homes[var] = self.loops[-1]
+
+    def visit_def(self, var: Var) -> Var:
+        """A definition whose type is the variable's own."""
+        return self.define(var, self.visit_type(var.type))
+
+    def fresh(self, var: Var, role: str, kind: Type) -> Var:
+        new = Var(self.names.fresh(var.name_hint, role), kind, span=var.span)
+        self.at_home(new)
+        return new
+
+    def visit_call(self, node: Call) -> Expr:
+        """The renamed call; an open type is deduced again from the renamed arguments."""
+        new = super().visit_call(node)
+        return new if new is node or not isinstance(new, Call) else deduced_again(new, node)
+
+    # -- plain statements
+
+    def visit(self, node: Any) -> Any:
+        """Rewrite a node, remembering the statement for messages."""
+        if isinstance(node, Stmt):
+            self.stmt = node
+        return super().visit(node)
 
     def visit_assign_stmt(self, stmt: AssignStmt) -> Stmt:
         """Rename in the value first: it may use the variable that is assigned."""
         value = self.visit(stmt.value)
-        var = self.visit_def(stmt.var)
-        self.values[var] = value
-        if value is stmt.value and var is stmt.var:
-            return stmt
-        return replace(stmt, var=var, value=value)
+        kind = stmt.var.type
+        if kind is stmt.value.type:
+            kind = value.type
+        elif is_open(kind):
+            kind = following(self.visit_type(kind), value.type)
+        var = self.define(stmt.var, kind)
+        if isinstance(kind, ScalarType) and not isinstance(value, Call):
+            self.known.values[var] = value
+        return updated(stmt, var=var, value=value)
 
-    def fresh(self, var: Var, role: str, kind: Type) -> Var:
-        return Var(self.names.fresh(var.name_hint, role), kind, span=var.span)
+    def visit_scope_stmt(self, stmt: ScopeStmt) -> Stmt:
+        """What a scope's head says is evaluated before its body; what the body assigns stays visible."""
+        parts: dict[str, Any] = {}
+        for field in child_fields(type(stmt)):
+            if field.name not in ("body", "task_id", "loop_var"):
+                parts[field.name] = self._part(field, field.get(stmt))
+        if isinstance(stmt, SpmdScopeStmt | SplitAivScopeStmt) and stmt.loop_var is not None:
+            parts["loop_var"] = self.define(stmt.loop_var, self.visit_type(stmt.loop_var.type), "idx")
+        parts["body"] = self.visit(stmt.body)
+        if stmt.task_id is not None:
+            parts["task_id"] = self.visit_def(stmt.task_id)
+        return updated(stmt, **parts)
 
     # -- branches
 
     def visit_if_stmt(self, stmt: IfStmt) -> Stmt:
         """Both arms start from the same values; what they leave different meets in a phi."""
         condition = self.visit(stmt.condition)
-        phis = [v for v in self.flow.live[id(stmt)] if v not in stmt.return_vars]
-        then_body, then_values = self.arm(stmt, stmt.then_body, phis)
-        else_body, else_values = self.arm(stmt, stmt.else_body, phis)
-        results: list[Var] = []
-        if phis:
-            firsts = [self.arm_value(v, x, stmt, "then") for v, x in zip(phis, then_values, strict=True)]
-            seconds = [self.arm_value(v, x, stmt, "else") for v, x in zip(phis, else_values, strict=True)]
-            then_body = _yielding(then_body, firsts, stmt.span)
-            else_body = _yielding(else_body, seconds, stmt.span)
-            results = [self.fresh(v, "phi", value.type) for v, value in zip(phis, firsts, strict=True)]
-        returns = tuple(self.visit_def(v) for v in stmt.return_vars)
-        self.env.update(zip(phis, results, strict=True))
-        parts = {
-            "condition": condition, "then_body": then_body, "else_body": else_body,
-            "return_vars": (*returns, *results),
-        }  # fmt: skip
-        return updated(stmt, **parts)
+        own = set(stmt.return_vars)
+        phis = [v for v in self.flow.live[id(stmt)] if v not in own]
+        then_body, firsts = self.arm(stmt, stmt.then_body, phis, (condition, True))
+        else_body, seconds = self.arm(stmt, stmt.else_body, phis, (condition, False))
+        joined = [
+            (v, a, b) for v, a, b in zip(phis, firsts, seconds, strict=True) if a is not None or b is not None
+        ]
+        results = [self.joined(v, a, b, stmt) for v, a, b in joined]
+        for (var, _, _), result in zip(joined, results, strict=True):
+            self.stays_visible(var, result.type, (then_body, else_body), stmt)
+        inner = (last_yield(then_body), last_yield(else_body))
+        if results:
+            then_body = self.closing(then_body, [(v, a) for v, a, _ in joined], results, stmt)
+            else_body = self.closing(else_body, [(v, b) for v, _, b in joined], results, stmt)
+        firsts_own = inner[0].values if inner[0] is not None else ()
+        returns = tuple(self.result(v, x.type) for v, x in zip(stmt.return_vars, firsts_own, strict=True))
+        self.note_branch(condition, returns, inner, joined, results, stmt)
+        for v in phis:
+            self.env.pop(v, None)
+        self.env.update(zip((v for v, _, _ in joined), results, strict=True))
+        return updated(
+            stmt, condition=condition, then_body=then_body, else_body=else_body, return_vars=(*returns, *results)
+        )
 
-    def arm(self, stmt: IfStmt, body: Stmt | None, phis: list[Var]) -> tuple[Stmt | None, list[Expr | None]]:
-        assigned = self.flow.inside[id(stmt)].assigned
-        saved = self.save(assigned)
+    def arm(
+        self, stmt: IfStmt, body: Stmt | None, phis: list[Var], fact: Fact
+    ) -> tuple[Stmt | None, list[Expr | None]]:
+        """One arm with the values that it ends with; afterwards everything is as before it."""
+        saved = self.save(self.flow.inside[id(stmt)].assigned)
+        self.facts.append(fact)
         new = None if body is None else self.visit(body)
-        values = [self.env.get(v, v if v in self.function.params else None) for v in phis]
+        self.facts.pop()
+        self.stmt = stmt
+        values = [self.current(v) for v in phis]
         self.restore(saved)
         return new, values
+
+    def joined(self, var: Var, first: Expr | None, second: Expr | None, stmt: IfStmt) -> Var:
+        """The phi of what two arms end with; at least one of them has a value."""
+        a, b = first or second, second or first
+        assert a is not None and b is not None
+        self.same_type(var, a.type, b.type, stmt, "the two branches")
+        return self.fresh(var, "phi", _unpinned(a.type))
+
+    def stays_visible(self, var: Var, kind: Type, bodies: Iterable[Stmt | None], stmt: Stmt) -> None:
+        """Refuse a type that would outlive a variable it mentions."""
+        mentioned = set(type_vars(kind)) if is_open(kind) else set[Var]()
+        if mentioned and any(v in mentioned for body in bodies if body is not None for v in defined_vars(body)):
+            raise self.loose_extent(var, stmt)
+
+    def loose_extent(self, var: Var, stmt: Stmt) -> UserError:
+        name = base_name(var.name_hint)
+        return UserError(
+            f"'{name}' is used after this branch or loop, but its valid extent is only known inside",
+            code="PT334",
+            span=stmt.span,
+            facts={"function": self.function.name},
+            remedy=f"compute the extent before it, or narrow '{name}' with pl.set_validshape after it",
+        )
+
+    def note_branch(
+        self,
+        condition: Expr,
+        returns: tuple[Var, ...],
+        inner: tuple[YieldStmt | None, YieldStmt | None],
+        joined: Sequence[tuple[Var, Expr | None, Expr | None]],
+        results: list[Var],
+        stmt: IfStmt,
+    ) -> None:
+        """Remember where the results come from, and which of them may be unassigned."""
+        own = [y.values if y is not None else (None,) * len(returns) for y in inner]
+        site = Branch(
+            condition,
+            (*returns, *results),
+            (*own[0], *(a for _, a, _ in joined)),
+            (*own[1], *(b for _, _, b in joined)),
+        )
+        for result in site.results:
+            self.known.sites[result] = site
+        for (_, a, b), result in zip(joined, results, strict=True):
+            for value, arm in ((a, "then"), (b, "else")):
+                if self.known.is_doubtful(value):
+                    self.known.doubtful.add(result)
+                    gap = self.gaps.get(value) if isinstance(value, Var) else None
+                    self.gaps[result] = gap or _Gap(f"not assigned in the {arm} part of this branch", stmt.span)
 
     def save(self, variables: Iterable[Var]) -> list[tuple[Var, Expr | None]]:
         return [(v, self.env.get(v)) for v in variables]
@@ -153,15 +322,15 @@ class _Renamer(Mutator):
             else:
                 self.env[var] = value
 
-    def arm_value(self, var: Var, value: Expr | None, stmt: IfStmt, arm: str) -> Expr:
-        if value is None:
-            raise UserError(
-                f"'{base_name(var.name_hint)}' is used after this branch but not assigned in its {arm} part",
-                code="PT331",
-                span=stmt.span,
-                remedy=f"assign '{base_name(var.name_hint)}' before the 'if', or in both branches",
-            )
-        return value
+    def closing(
+        self, body: Stmt | None, pairs: list[tuple[Var, Expr | None]], results: list[Var], stmt: Stmt
+    ) -> Stmt:
+        """The region with further values at its yield; what has no value gets one that is never read."""
+        values: list[Expr] = []
+        ahead: list[Stmt] = []
+        for (var, value), result in zip(pairs, results, strict=True):
+            values.append(value or self.placeholders.make(var, result.type, ahead, stmt.span))
+        return _yielding(body, values, stmt.span, ahead)
 
     # -- loops
 
@@ -180,121 +349,187 @@ class _Renamer(Mutator):
         return self.loop(stmt, {})
 
     def loop(self, stmt: ForStmt | WhileStmt, head: dict[str, Any]) -> Stmt:
-        carried = self.carried(stmt)
         ahead: list[Stmt] = []
-        inits = [self.initial(v, stmt, ahead) for v in carried]
-        author_args = tuple(self.iter_arg(a) for a in stmt.iter_args)
-        saved = self.save(self.flow.inside[id(stmt)].assigned)
-        args = [
-            IterArg(self.names.fresh(v.name_hint, "iter"), init.type, init, span=v.span)
-            for v, init in zip(carried, inits, strict=True)
-        ]
+        inner = self.flow.inside[id(stmt)]
+        author_args = tuple(self.author_arg(a) for a in stmt.iter_args)
+        carried = self.carried(stmt)
+        values = [self.current(v) for v in carried]
+        args = [self.carry(v, x, stmt, ahead) for v, x in zip(carried, values, strict=True)]
+        site = self.enter(stmt, head, (*author_args, *args), carried, values)
+        saved = self.save(inner.assigned)
         self.env.update(zip(carried, args, strict=True))
-        if isinstance(stmt, ForStmt):
-            head["loop_var"] = self.visit_def(stmt.loop_var)
-        else:
-            head["condition"] = self.visit(stmt.condition)
+        entered = self.facts_of(stmt, head)
+        site.enters = entered
+        if any(self.known.is_doubtful(x) for x in values):
+            site.certain = self.makes_a_trip(site)
+        if entered is not None:
+            self.facts.append((entered, True))
         body = self.visit(stmt.body)
-        values = [self.env[v] for v in carried]
+        if entered is not None:
+            self.facts.pop()
+        self.stmt = stmt
+        tail = last_yield(body)
+        ends = [self.current(v) for v in carried]
+        self.loops.pop()
         self.restore(saved)
-        returns = tuple(self.visit_def(v) for v in stmt.return_vars)
-        results = [self.fresh(v, "rv", a.type) for v, a in zip(carried, args, strict=True)]
-        self.env.update(zip(carried, results, strict=True))
         if carried:
-            body = _yielding(body, values, stmt.span)
-        parts = {
-            **head, "iter_args": (*author_args, *args), "body": body, "return_vars": (*returns, *results),
-        }  # fmt: skip
-        return seq((*ahead, updated(stmt, **parts)), stmt.span)
+            for var, arg, end in zip(carried, args, ends, strict=True):
+                assert end is not None
+                self.same_type(var, arg.type, end.type, stmt, "two trips of the loop")
+            body = _yielding(body, [e for e in ends if e is not None], stmt.span, [])
+        returns = tuple(self.result(v, a.type) for v, a in zip(stmt.return_vars, author_args, strict=True))
+        results = [self.fresh(v, "rv", a.type) for v, a in zip(carried, args, strict=True)]
+        site.yields = (*(tail.values if tail is not None else ()), *ends)
+        self.note_loop(site, (*returns, *results), carried, stmt)
+        self.env.update(zip(carried, results, strict=True))
+        new = updated(
+            stmt, **head, iter_args=(*author_args, *args), body=body, return_vars=(*returns, *results)
+        )
+        return seq((*ahead, new), stmt.span) if ahead else new
 
     def carried(self, stmt: ForStmt | WhileStmt) -> list[Var]:
         """What the loop assigns and either reads before that in a later trip or leaves to what follows."""
         inner = self.flow.inside[id(stmt)]
-        live = set(self.flow.live[id(stmt)])
-        return [
-            v for v in inner.assigned
-            if v not in stmt.return_vars and (v in live or (v in inner.exposed and self.reaches(v)))
-        ]  # fmt: skip
+        live, own = set(self.flow.live[id(stmt)]), set(stmt.return_vars)
+        return [v for v in inner.assigned if v not in own and (v in live or v in inner.exposed)]
 
-    def reaches(self, var: Var) -> bool:
-        """Whether ``var`` has a value here."""
-        return var in self.env or var in self.function.params or var in self.values
+    def carry(self, var: Var, value: Expr | None, stmt: Stmt, ahead: list[Stmt]) -> IterArg:
+        """The carry of a variable, with what it holds in the first trip."""
+        doubtful = self.known.is_doubtful(value)
+        gap = self.gaps.get(value) if isinstance(value, Var) else None
+        if value is None and any(self.current(v) is None for v in type_vars(var.type)):
+            raise self.loose_extent(var, stmt)
+        kind = self.visit_type(var.type) if value is None else value.type
+        if value is None:
+            value = self.placeholders.make(var, _unpinned(kind), ahead, stmt.span)
+        arg = IterArg(self.names.fresh(var.name_hint, "iter"), _unpinned(kind), value, span=var.span)
+        if doubtful:
+            self.known.doubtful.add(arg)
+            self.gaps[arg] = gap or _Gap("not assigned before the first trip of this loop", stmt.span)
+        return arg
 
-    def iter_arg(self, arg: IterArg) -> IterArg:
+    def author_arg(self, arg: IterArg) -> IterArg:
+        """A carry that the author wrote."""
         init, kind = self.visit(arg.init_value), self.visit_type(arg.type)
-        if init is arg.init_value and kind is arg.type:
+        if arg not in self.repeated and init is arg.init_value and kind is arg.type:
             return arg
-        new = IterArg(arg.name_hint, kind, init, span=arg.span)
+        if is_open(arg.type):
+            kind = following(kind, init.type)
+        name = self.names.fresh(arg.name_hint, "iter") if arg in self.repeated else arg.name_hint
+        new = IterArg(name, kind, init, span=arg.span)
         self.env[arg] = new
         return new
 
-    def initial(self, var: Var, stmt: ForStmt | WhileStmt, ahead: list[Stmt]) -> Expr:
-        """The value on entry of the loop.
+    def enter(
+        self,
+        stmt: ForStmt | WhileStmt,
+        head: dict[str, Any],
+        args: tuple[IterArg, ...],
+        carried: list[Var],
+        values: list[Expr | None],
+    ) -> Loop:
+        """Open the loop: its number, its carries and its variable."""
+        self.loop_count += 1
+        outer = frozenset(self.loops)
+        self.loops.append(self.loop_count)
+        author = args[: len(args) - len(carried)]
+        inits = (*(a.init_value for a in author), *values)
+        site = Loop(self.loop_count, outer, args, inits, (), None)
+        for arg in args:
+            self.at_home(arg)
+            self.known.sites[arg] = site
+        if isinstance(stmt, ForStmt):
+            kind = self.visit_type(stmt.loop_var.type)
+            head["loop_var"] = var = self.define(stmt.loop_var, kind, "idx")
+            site.first = (var, head["start"])
+            self.bounds[var] = _range(head)
+        return site
 
-        A variable that only the loop assigns has none; when the loop surely makes a trip, any value of its type
-        will do, since it is never read.
-        """
-        known = self.env.get(var)
-        if known is None and self.reaches(var):
-            known = var
-        if known is not None:
-            return known
-        if not (isinstance(stmt, ForStmt) and prove_lt(self.visit(stmt.start), self.visit(stmt.stop))):
+    def facts_of(self, stmt: ForStmt | WhileStmt, head: dict[str, Any]) -> Expr | None:
+        """What holds in every trip; evaluated before the first one it says whether there is one."""
+        if isinstance(stmt, WhileStmt):
+            self.stmt = stmt
+            head["condition"] = self.visit(stmt.condition)
+            return head["condition"]
+        step = head["step"]
+        if not isinstance(step, ConstInt):
+            return None
+        return (lt if step.value > 0 else gt)(head["start"], head["stop"])
+
+    def makes_a_trip(self, site: Loop) -> bool:
+        """Whether the loop surely runs once."""
+        if site.enters is None:
+            return False
+        inits = {a: x for a, x in zip(site.args, site.inits, strict=True) if x is not None}
+        return self.known.follows(substitute(site.enters, inits), self.facts, self.bounds)
+
+    def note_loop(
+        self, site: Loop, results: tuple[Var, ...], carried: list[Var], stmt: Stmt
+    ) -> None:
+        """Remember where the results come from, and which of them may be unassigned."""
+        site.results = results
+        for result in results:
+            self.known.sites[result] = site
+        first = len(results) - len(carried)
+        for result, init, end in zip(results[first:], site.inits[first:], site.yields[first:], strict=True):
+            if self.known.is_doubtful(end) or (self.known.is_doubtful(init) and not site.certain):
+                self.known.doubtful.add(result)
+                gap = self.gaps.get(init) if isinstance(init, Var) else None
+                self.gaps[result] = gap or _Gap("not assigned when this loop makes no trip", stmt.span)
+
+    def same_type(self, var: Var, first: Type, second: Type, stmt: Stmt, where: str) -> None:
+        """Refuse values of one variable whose types differ; only extents that name variables can."""
+        for difference in mismatches(_unpinned(first), _unpinned(second)):
             name = base_name(var.name_hint)
             raise UserError(
-                f"'{name}' is used after this loop but has no value when the loop makes no trip",
-                code="PT332",
+                f"'{name}' leaves {where} with another {difference.what}",
+                code="PT334",
                 span=stmt.span,
-                remedy=f"assign '{name}' before the loop",
+                facts={"one": difference.left, "other": difference.right, "function": self.function.name},
+                remedy=f"compute the extent before it, or narrow '{name}' with pl.set_validshape after it",
             )
-        return self.unread_value(var, stmt, ahead)
-
-    def unread_value(self, var: Var, stmt: ForStmt | WhileStmt, ahead: list[Stmt]) -> Expr:
-        kind = self.visit_type(var.type)
-        if isinstance(kind, ScalarType):
-            if kind.dtype is DataType.BOOL:
-                return ConstBool(False, span=var.span)
-            return ConstFloat(0.0, kind.dtype) if kind.dtype.is_float else ConstInt(0, kind.dtype)
-        root = _written_tensor(var, stmt)
-        if root is not None and self.reaches(root):
-            return self.visit(root)
-        if isinstance(kind, TileType) and kind.memory_space is not None:
-            options = {"dtype": kind.dtype, "target_memory": kind.memory_space}
-            call = create_call("tile.create", [MakeTuple(kind.shape)], options, var.span)
-            new = Var(self.names.fresh(var.name_hint, "ssa"), kind, span=var.span)
-            ahead.append(AssignStmt(new, replace(call, type=kind), span=stmt.span))
-            return new
-        raise UserError(
-            f"'{base_name(var.name_hint)}' gets its first value inside this loop and is used after it",
-            code="PT332",
-            span=stmt.span,
-            remedy=f"assign '{base_name(var.name_hint)}' before the loop",
-        )
 
 
-def _written_tensor(var: Var, stmt: ForStmt | WhileStmt) -> Var | None:
-    """The tensor that a loop-assigned tensor variable is a new name of (``y = pl.store(t, off, out)`` → out)."""
-    definitions = {s.var: s.value for s in walk_stmts(stmt.body) if isinstance(s, AssignStmt)}
-    seen: set[Var] = set()
-    current: Expr = var
-    while isinstance(current, Var) and current in definitions and current not in seen:
-        seen.add(current)
-        value = definitions[current]
-        if isinstance(value, Call):
-            index = alias_source(value)
-            if index is None:
-                return None
-            value = value.args[index]
-        current = value
-    return current if isinstance(current, Var) and current not in seen else None
+def _to_rename(function: Function, body: Stmt, flow: Dataflow) -> set[Var]:
+    """Variables that are assigned more than once, or read where their assignment is not visible."""
+    counts: dict[Var, int] = dict.fromkeys(function.params, 1)
+    for var in defined_vars(body):
+        counts[var] = counts.get(var, 0) + 1
+    repeated = {v for v, n in counts.items() if n > 1}
+    for stmt in walk_stmts(body):
+        if isinstance(stmt, ForStmt | WhileStmt | IfStmt):
+            inner, own = flow.inside[id(stmt)], own_defs(stmt)
+            repeated.update(v for v in flow.live[id(stmt)] if v not in own)
+            if not isinstance(stmt, IfStmt):
+                repeated.update(v for v in inner.exposed if v in inner.assigned)
+    repeated.update(v for v in flow.whole.assigned if v in flow.whole.exposed)
+    return repeated
 
 
-def _yielding(body: Stmt | None, values: list[Expr], span: Span) -> Stmt:
-    """The region with further values at its yield."""
+def _range(head: dict[str, Any]) -> tuple[int | None, int | None]:
+    step = head["step"]
+    if not isinstance(step, ConstInt):
+        return None, None
+    low, high = bounds_of(head["start"])[0], bounds_of(head["stop"])[1]
+    if step.value < 0:
+        low, high = bounds_of(head["stop"])[0], bounds_of(head["start"])[1]
+        return (None if low is None else low + 1), high
+    return low, (None if high is None else high - 1)
+
+
+def _unpinned(kind: Type) -> Type:
+    """A declared allocation binds only the tile that it is written on, not what tiles meet in."""
+    if isinstance(kind, TileType) and kind.memref is not None and kind.memref.is_pinned:
+        return replace(kind, memref=None)
+    return kind
+
+
+def _yielding(body: Stmt | None, values: list[Expr], span: Span, ahead: list[Stmt]) -> Stmt:
+    """The region with further values at its yield, and statements before it."""
     stmts = flatten(body)
     tail = last_yield(body)
     if tail is None:
-        return seq((*stmts, YieldStmt(tuple(values), span=span)), span)
+        return seq((*stmts, *ahead, YieldStmt(tuple(values), span=span)), span)
     if not isinstance(stmts[-1], YieldStmt):
         raise InternalError("the yield of a region must come last", span=span)
-    return seq((*stmts[:-1], replace(tail, values=(*tail.values, *values))), span)
+    return seq((*stmts[:-1], *ahead, replace(tail, values=(*tail.values, *values))), span)

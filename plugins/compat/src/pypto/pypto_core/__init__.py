@@ -1,0 +1,19 @@
+"""The modules that PyPTO's compiled core has: ``passes``, ``ir``, ``backend``, ``codegen``."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from pypto_core.ir import DataType
+
+_MODULES = ("backend", "codegen", "ir", "passes")
+
+__all__ = ["DataType", "backend", "codegen", "ir", "passes"]  # pyright: ignore[reportUnsupportedDunderAll]
+
+
+def __getattr__(name: str) -> Any:
+    """The modules, when they are first used."""
+    if name in _MODULES:
+        return import_module(f"pypto.pypto_core.{name}")
+    raise AttributeError(f"module 'pypto.pypto_core' has no attribute {name!r}")

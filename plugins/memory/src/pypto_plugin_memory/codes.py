@@ -1,0 +1,76 @@
+"""Pages of the codes of this plugin."""
+
+from __future__ import annotations
+
+from pypto_core.contract import CodePage
+
+PAGES = (
+    CodePage(
+        "PT620",
+        "A declared allocation contradicts itself",
+        "All tiles bound to one `pl.MemRef` declaration lie in one memory, have constant shapes and agree on how many "
+        "slots there are. Declare one allocation per memory and bind every tile to that declaration.",
+    ),
+    CodePage(
+        "PT621",
+        "A declared allocation is too large to be counted",
+        "The slots together take more than 64 bits can say. Declare fewer slots or smaller tiles.",
+    ),
+    CodePage(
+        "PT622",
+        "A single slot under a planner without addresses",
+        "Binding a tile to an allocation with one slot only tells a planner which address to share. The planner "
+        "`ptoas` leaves addresses to the assembler: declare a ring with `slots=N`, or choose another planner.",
+    ),
+    CodePage(
+        "PT623",
+        "A binding on a tile that has no storage of its own",
+        "Views, results in place and aliases lie where their source lies. Bind the source, or copy first.",
+    ),
+    CodePage(
+        "PT624",
+        "A window of four-bit elements that starts within a byte",
+        "Two elements share a byte, so a slice has to start at a constant even element.",
+    ),
+    CodePage(
+        "PT625",
+        "A tile without a memory space",
+        "Places are given per memory. Run InferTileMemorySpace first, or name the space in the annotation.",
+    ),
+    CodePage(
+        "PT626",
+        "Two live tiles in one slot",
+        "Tiles bound to the same constant slot of a declared allocation must take turns: one is read for the last "
+        "time before the next is written. Use another slot, or end the first tile's life earlier.",
+    ),
+    CodePage(
+        "PT627",
+        "Reserved buffers overlap",
+        "Two `reserve_buffer` calls name ranges with common bytes. Leave the base out and it is chosen.",
+    ),
+    CodePage(
+        "PT640",
+        "A copy that no instruction makes",
+        "A value is overwritten in place while it is still needed, so it would have to be kept by a copy, and its "
+        "memory can't be copied within: only Vec can. Typical for accumulators: use the old accumulator before "
+        "`matmul_acc`, or start a second one.",
+    ),
+    CodePage(
+        "PT930",
+        "A planner's answer breaks a rule",
+        "The kernel checks every plan. The message names the blocks and the rule. Report it to whoever provides the "
+        "planner; another planner can be chosen meanwhile.",
+    ),
+    CodePage(
+        "PH-MR-001",
+        "A pipeline has fewer buffers than stages",
+        "The tiles of all stages do not fit beside everything else that is alive, so some stages share a buffer "
+        "and wait for each other. Make the tiles smaller, use fewer stages, or free memory of the other tiles.",
+    ),
+    CodePage(
+        "PH-DSA-001",
+        "Pipeline stages share storage",
+        "No placement keeps all stages apart within the capacity, so that rule was relaxed. Every pair that shares "
+        "bytes makes one stage wait for the other. Use fewer stages or smaller tiles.",
+    ),
+)

@@ -1,0 +1,1 @@
+"""How each built-in operator is written, by family."""

@@ -1,0 +1,134 @@
+"""Element by element: tiles with tiles, tiles with a scalar, comparison and selection, casts."""
+
+from __future__ import annotations
+
+from pypto_core.contract import Recipe
+from pypto_core.ir import Call, CastMode, DataType, TileType, Var
+from pypto_plugin_pto.emission import Emission
+from pypto_plugin_pto.recipes.writing import as_row, check_element, instruction, tile_type
+
+_COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
+_BITS = ("tands", "tors", "txors", "tshls", "tshrs")
+
+
+def _precision(call: Call, name: str) -> str:
+    if not call.kwargs.get("high_precision"):
+        return ""
+    return f" {{precisionType = #pto<{name}_precision high_precision>}}"
+
+
+def tiles(mnemonic: str, precision: str = "") -> Recipe:
+    """All operands are tiles."""
+
+    def write(ctx: Emission, call: Call, result: Var | None) -> None:
+        check_element(ctx, call)
+        ins = [as_row(ctx, ctx.storage.handle(a)) for a in call.args]
+        out = as_row(ctx, ctx.output(result))
+        instruction(ctx, mnemonic, ins, out, after=_precision(call, precision) if precision else "")
+
+    return write  # type: ignore[return-value]
+
+
+def with_scalar(mnemonic: str) -> Recipe:
+    """A tile, a scalar, and perhaps a scratch tile. Bit operators take plain 32-bit numbers, slopes are FP32."""
+
+    def write(ctx: Emission, call: Call, result: Var | None) -> None:
+        check_element(ctx, call)
+        dtype = tile_type(call, 0).dtype
+        if mnemonic in _BITS:
+            dtype = DataType.INT32
+        elif mnemonic == "tlrelu":
+            dtype = DataType.FP32
+        source = as_row(ctx, ctx.storage.handle(call.args[0]))
+        number = ctx.scalar(call.args[1], dtype)
+        rest = [as_row(ctx, ctx.storage.handle(a)) for a in call.args[2:]]
+        instruction(ctx, mnemonic, [source, number, *rest], as_row(ctx, ctx.output(result)))
+
+    return write  # type: ignore[return-value]
+
+
+def _comparison(ctx: Emission, call: Call) -> str:
+    return f" {{cmpMode = #pto<cmp {_COMPARISONS[call.kwargs.get('cmp_type', 0)]}>}}"
+
+
+def cmp(ctx: Emission, call: Call, result: Var | None) -> None:
+    """A mask of two tiles."""
+    ins = [ctx.storage.handle(a) for a in call.args]
+    instruction(ctx, "tcmp", ins, ctx.output(result), inside=_comparison(ctx, call))
+
+
+def cmps(ctx: Emission, call: Call, result: Var | None) -> None:
+    """A mask of a tile and a scalar."""
+    source = ctx.storage.handle(call.args[0])
+    number = ctx.scalar(call.args[1], tile_type(call, 0).dtype)
+    instruction(ctx, "tcmps", [source, number], ctx.output(result), inside=_comparison(ctx, call))
+
+
+def sels(ctx: Emission, call: Call, result: Var | None) -> None:
+    """Mask, tile, scratch and scalar."""
+    ins = [ctx.storage.handle(a) for a in call.args[:3]]
+    number = ctx.scalar(call.args[3], tile_type(call, 1).dtype)
+    instruction(ctx, "tsels", [*ins, number], ctx.output(result))
+
+
+def cast(ctx: Emission, call: Call, result: Var | None) -> None:
+    """Another element type."""
+    source = tile_type(call, 0).dtype
+    target: DataType = call.kwargs["target_type"]
+    backend = ctx.backend
+    if backend is not None and backend.casts and (source, target) not in backend.casts:
+        raise ctx.error(
+            f"{backend.title} has no cast from {source} to {target}",
+            remedy="go through pl.FP32 or another type in between",
+            **{"from": source, "to": target},
+        )
+    mode: CastMode = call.kwargs.get("mode", CastMode.round)
+    handle = as_row(ctx, ctx.storage.handle(call.args[0]))
+    out = as_row(ctx, ctx.output(result))
+    inside = f" {{rmode = #pto<round_mode {mode.name.upper()}>}}"
+    instruction(ctx, "tcvt", [handle], out, inside=inside)
+
+
+def fill(ctx: Emission, call: Call, result: Var | None) -> None:
+    """``tile.full`` and ``tile.expands``: one scalar everywhere."""
+    kind = call.type
+    assert isinstance(kind, TileType)
+    number = ctx.scalar(call.args[1], kind.dtype)
+    instruction(ctx, "texpands", [number], as_row(ctx, ctx.output(result)))
+
+
+def ramp(ctx: Emission, call: Call, result: Var | None) -> None:
+    """Consecutive integers."""
+    kind = call.type
+    assert isinstance(kind, TileType)
+    start = ctx.scalar(call.args[0], kind.dtype)
+    order = "true" if call.kwargs.get("descending") else "false"
+    instruction(ctx, "tci", [start], ctx.output(result), after=f" {{descending = {order}}}")
+
+
+_TILES = {
+    "add": "tadd", "sub": "tsub", "mul": "tmul", "maximum": "tmax", "minimum": "tmin", "rem": "trem",
+    "fmod": "tfmod", "and": "tand", "or": "tor", "xor": "txor", "shl": "tshl", "shr": "tshr", "not": "tnot",
+    "exp": "texp", "sqrt": "tsqrt", "neg": "tneg", "abs": "tabs", "relu": "trelu",
+}  # fmt: skip
+_PRECISE = {"div": "div", "log": "log", "recip": "recip", "rsqrt": "rsqrt"}
+_SCALAR = {
+    "adds": "tadds", "subs": "tsubs", "muls": "tmuls", "divs": "tdivs", "maximums": "tmaxs", "minimums": "tmins",
+    "fmods": "tfmods", "rems": "trems", "ands": "tands", "ors": "tors", "xors": "txors", "shls": "tshls",
+    "shrs": "tshrs", "lrelu": "tlrelu",
+}  # fmt: skip
+
+RECIPES: dict[str, Recipe] = {
+    **{f"tile.{name}": tiles(mnemonic) for name, mnemonic in _TILES.items()},
+    **{f"tile.{name}": tiles(f"t{name}", precision) for name, precision in _PRECISE.items()},
+    **{f"tile.{name}": with_scalar(mnemonic) for name, mnemonic in _SCALAR.items()},
+    "tile.cmp": cmp,
+    "tile.cmps": cmps,
+    "tile.sel": tiles("tsel"),
+    "tile.sels": sels,
+    "tile.cast": cast,
+    "tile.full": fill,
+    "tile.expands": fill,
+    "tile.ci": ramp,
+}  # type: ignore[dict-item]
+"""Operator → recipe."""

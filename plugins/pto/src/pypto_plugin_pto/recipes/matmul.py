@@ -1,0 +1,99 @@
+"""The matrix unit. An accumulating product names its accumulator twice: read and written, one buffer."""
+
+from __future__ import annotations
+
+from pypto_core.contract import Operand, Recipe
+from pypto_core.ir import Call, ConstBool, ConstInt, Expr, Var
+from pypto_plugin_pto.emission import Emission
+from pypto_plugin_pto.recipes.writing import instruction, tile_type
+
+
+def _check_pair(ctx: Emission, call: Call, first: int) -> None:
+    backend = ctx.backend
+    if backend is None or not backend.matmul_dtypes:
+        return
+    dtype = tile_type(call, first).dtype
+    if dtype not in [pair[0] for pair in backend.matmul_dtypes]:
+        raise ctx.error(
+            f"the matrix unit of {backend.title} multiplies no {dtype} elements",
+            remedy="convert both operands with pl.cast before they are moved to Left and Right",
+            accepted=", ".join(pair[0].text for pair in backend.matmul_dtypes),
+        )
+
+
+def _phase(call: Call) -> str:
+    phase = call.kwargs.get("acc_phase")
+    return f" {{accPhase = #pto<acc_phase {phase}>}}" if phase is not None else ""
+
+
+def product(mnemonic: str) -> Recipe:
+    """Left, right and perhaps a bias."""
+
+    def write(ctx: Emission, call: Call, result: Var | None) -> None:
+        _check_pair(ctx, call, 0)
+        ins = [ctx.storage.handle(a) for a in call.args]
+        instruction(ctx, mnemonic, ins, ctx.output(result), after=_phase(call))
+
+    return write  # type: ignore[return-value]
+
+
+def accumulated(mnemonic: str) -> Recipe:
+    """Accumulator, left, right and perhaps the condition under which the accumulator is started anew."""
+
+    def write(ctx: Emission, call: Call, result: Var | None) -> None:
+        _check_pair(ctx, call, 1)
+        condition = call.args[3] if len(call.args) > 3 else None
+        known = _known(condition)
+        left, right = ctx.storage.handle(call.args[1]), ctx.storage.handle(call.args[2])
+        if known is True:
+            instruction(ctx, mnemonic, [left, right], _fresh(ctx, call, result), after=_phase(call))
+            return
+        acc = ctx.output_onto(result, call.args[0])
+        if condition is None or known is False:
+            _add(ctx, mnemonic, acc, left, right, _phase(call))
+            return
+        text = ctx.text
+        truth = ctx.scalars.truth(condition)
+        text.bare(f"scf.if {truth.name} {{")
+        with text.block():
+            instruction(ctx, mnemonic, [left, right], acc, after=_phase(call))
+        text.bare("} else {")
+        with text.block():
+            _add(ctx, mnemonic, acc, left, right, _phase(call))
+        text.bare("}")
+
+    return write  # type: ignore[return-value]
+
+
+def _add(ctx: Emission, mnemonic: str, acc: Operand, left: Operand, right: Operand, phase: str) -> None:
+    instruction(ctx, f"{mnemonic}.acc", [acc, left, right], acc, after=phase)
+
+
+def _fresh(ctx: Emission, call: Call, result: Var | None) -> Operand:
+    """The accumulator when what it held does not matter: no copy is needed where it lies elsewhere."""
+    from pypto_plugin_pto.storage import same_place
+
+    assert result is not None
+    kind, before = tile_type(call, 0), ctx.storage.handle(call.args[0])
+    del kind
+    memref = getattr(result.type, "memref", None)
+    if same_place(memref, before.kind.memref):
+        return ctx.output_onto(result, call.args[0])
+    return ctx.output(result)
+
+
+def _known(condition: Expr | None) -> bool | None:
+    if isinstance(condition, ConstBool | ConstInt):
+        return bool(condition.value)
+    return None
+
+
+RECIPES: dict[str, Recipe] = {
+    "tile.matmul": product("tmatmul"),
+    "tile.matmul_bias": product("tmatmul.bias"),
+    "tile.matmul_acc": accumulated("tmatmul"),
+    "tile.gemv": product("tgemv"),
+    "tile.gemv_bias": product("tgemv.bias"),
+    "tile.gemv_acc": accumulated("tgemv"),
+}
+"""Operator → recipe."""

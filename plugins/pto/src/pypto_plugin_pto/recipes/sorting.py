@@ -1,0 +1,85 @@
+"""Gather, scatter and sort."""
+
+from __future__ import annotations
+
+from pypto_core.contract import Operand, Recipe
+from pypto_core.ir import INDEX_ZERO, Call, DataType, TensorType, Var
+from pypto_plugin_pto.emission import Emission
+from pypto_plugin_pto.recipes.elementwise import tiles
+from pypto_plugin_pto.recipes.memory import elements
+from pypto_plugin_pto.recipes.writing import instruction
+
+_MASKS = {1: "P0101", 2: "P1010", 3: "P0001", 4: "P0010", 5: "P0100", 6: "P1000", 7: "P1111"}
+
+
+def _masked(ctx: Emission, name: str, call: Call, source: Operand, out: Operand) -> None:
+    pattern = _MASKS[call.kwargs["mask_pattern"]]
+    ctx.line(
+        f"pto.{name} ins({source.name}, {{maskPattern = #pto.mask_pattern<{pattern}>}} : {source.type}, "
+        f'"row") outs({out.name} : {out.type})'
+    )
+
+
+def gather_mask(ctx: Emission, call: Call, result: Var | None) -> None:
+    """Elements picked by a repeating mask."""
+    _masked(ctx, "tgather", call, ctx.storage.handle(call.args[0]), ctx.output(result))
+
+
+def scatter(ctx: Emission, call: Call, result: Var | None) -> None:
+    """Elements put where indices say, over what the destination holds."""
+    out = ctx.output_onto(result, call.args[0])
+    instruction(ctx, "tscatter", [ctx.storage.handle(a) for a in call.args[1:]], out)
+
+
+def scatter_mask(ctx: Emission, call: Call, result: Var | None) -> None:
+    """Elements put where a repeating mask is set."""
+    out = ctx.output_onto(result, call.args[0])
+    _masked(ctx, "tscatter", call, ctx.storage.handle(call.args[1]), out)
+
+
+def merge_runs(ctx: Emission, call: Call, result: Var | None) -> None:
+    """Sorted runs of one list merged by four."""
+    length = ctx.constant(call.kwargs["block_len"], DataType.INT32)
+    instruction(ctx, "tmrgsort", [ctx.storage.handle(call.args[0]), length], ctx.output(result))
+
+
+def merge_lists(ctx: Emission, call: Call, result: Var | None) -> None:
+    """Two to four sorted lists merged; the last operand is scratch. How far each list got is not read."""
+    if len(call.args) < 3:
+        raise ctx.error(
+            "the instruction that merges lists needs a scratch tile",
+            remedy="create one as large as the result and pass it last: tmp=scratch",
+        )
+    counts = "vector<4xi16>"
+    progress = ctx.text.literal("dense<0>", counts, "no_progress")
+    ins, out = [ctx.storage.handle(a) for a in call.args], ctx.output(result)
+    flag = "true" if call.kwargs.get("exhausted") else "false"
+    names, types = ", ".join([i.name for i in ins]), ", ".join([i.type for i in ins])
+    ctx.line(
+        f"pto.tmrgsort ins({names} {{exhausted = {flag}}} : {types}) "
+        f"outs({out.name}, {progress.name} : {out.type}, {counts})"
+    )
+
+
+def gather_row(ctx: Emission, call: Call, result: Var | None) -> None:
+    """Whole rows of a tensor picked by index."""
+    kind = call.args[1].type
+    assert isinstance(kind, TensorType)
+    out = ctx.output_onto(result, call.args[0])
+    sizes = elements(ctx, call.args[3]) if len(call.args) > 3 else kind.shape
+    window = ctx.partition(call.args[1], [INDEX_ZERO] * len(kind.shape), sizes)
+    indices = ctx.storage.handle(call.args[2])
+    instruction(ctx, "mgather", [window, indices], out, after=" {coalesce = #pto<coalesce row>}")
+
+
+RECIPES: dict[str, Recipe] = {
+    "tile.gather": tiles("tgather"),
+    "tile.gather_mask": gather_mask,
+    "tile.gather_row": gather_row,
+    "tile.scatter": scatter,
+    "tile.scatter_mask": scatter_mask,
+    "tile.sort32": tiles("tsort32"),
+    "tile.mrgsort_format1": merge_runs,
+    "tile.mrgsort_format2": merge_lists,
+}  # type: ignore[dict-item]
+"""Operator → recipe."""

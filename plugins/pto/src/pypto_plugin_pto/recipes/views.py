@@ -1,0 +1,119 @@
+"""Other looks at tiles and tensors, padding, and tiles put side by side."""
+
+from __future__ import annotations
+
+from pypto_core.contract import Recipe
+from pypto_core.ir import (
+    Call,
+    ConstInt,
+    MakeTuple,
+    TensorType,
+    TileType,
+    Var,
+    const_index,
+)
+from pypto_plugin_pto.emission import Emission
+from pypto_plugin_pto.recipes.memory import elements
+from pypto_plugin_pto.recipes.writing import check_element, instruction, tile_type
+from pypto_plugin_pto.tensors import TensorHandle, layout_of
+
+
+def view(ctx: Emission, call: Call, result: Var | None) -> None:
+    """The same bytes under another type."""
+    if result is not None:
+        ctx.storage.view(result, ctx.storage.handle(call.args[0]))
+
+
+def window(ctx: Emission, call: Call, result: Var | None) -> None:
+    """A part of a tile, without a copy."""
+    if result is None:
+        return
+    source, kind = ctx.storage.handle(call.args[0]), result.type
+    assert isinstance(kind, TileType)
+    place = elements(ctx, call.args[2])
+    row, col = (const_index(0), place[0]) if len(place) == 1 else place
+    ctx.storage.handles[result] = ctx.storage.window(result, source, (row, col), kind)
+
+
+def fillpad(mnemonic: str) -> Recipe:
+    """Everything outside of the valid part gets a value."""
+
+    def write(ctx: Emission, call: Call, result: Var | None) -> None:
+        source = ctx.storage.handle(call.args[0])
+        instruction(ctx, mnemonic, [source], ctx.output(result))
+
+    return write  # type: ignore[return-value]
+
+
+def concat(ctx: Emission, call: Call, result: Var | None) -> None:
+    """Side by side."""
+    check_element(ctx, call)
+    ins = [ctx.storage.handle(a) for a in call.args]
+    instruction(ctx, "tconcat", ins, ctx.output(result))
+
+
+def transpose(ctx: Emission, call: Call, result: Var | None) -> None:
+    """Rows and columns exchanged, by a copy that needs a scratch tile."""
+    axes = [a.value for a in call.args[1:3] if isinstance(a, ConstInt)]
+    rank = len(tile_type(call, 0).shape)
+    if rank != 2 or sorted(a % 2 for a in axes) != [0, 1]:
+        raise ctx.error("only the two axes of a tile can be exchanged", remedy="flatten the tile to two axes")
+    if len(call.args) < 4:
+        raise ctx.error(
+            "the instruction that transposes a tile needs a scratch tile",
+            remedy="create one as large as the input and pass it last: pl.transpose(x, 0, 1, scratch)",
+        )
+    source, scratch = ctx.storage.handle(call.args[0]), ctx.storage.handle(call.args[3])
+    instruction(ctx, "ttrans", [source, scratch], ctx.output(result))
+
+
+def tensor_slice(ctx: Emission, call: Call, result: Var | None) -> None:
+    """A window of a tensor: its offset is added to those of the accesses."""
+    handle = ctx.tensors.handle(call.args[0])
+    dropped: list[int] = []
+    if len(call.args) > 4 and isinstance(call.args[4], MakeTuple):
+        dropped = [e.value for e in call.args[4].elements if isinstance(e, ConstInt)]
+    kept = [axis for axis in range(len(handle.axes)) if axis not in dropped]
+    ctx.bind_tensor(result, handle.windowed(elements(ctx, call.args[2]), kept))
+
+
+def tensor_reshape(ctx: Emission, call: Call, result: Var | None) -> None:
+    """The same memory under another shape: a view of its own."""
+    handle, kind = ctx.tensors.handle(call.args[0]), call.type
+    assert isinstance(kind, TensorType)
+    if not handle.is_whole:
+        raise ctx.error(
+            "a window of a tensor can't be reshaped",
+            remedy="reshape the tensor first, and take the window of the result",
+        )
+    layout, stride = layout_of(kind)
+    zero = const_index(0)
+    made = TensorHandle(
+        handle.name, handle.pointer, handle.dtype, kind.shape, stride, layout,
+        (zero,) * len(kind.shape), tuple(range(len(kind.shape))),
+    )  # fmt: skip
+    ctx.tensors.made_here(made)
+    ctx.bind_tensor(result, made)
+
+
+def tensor_same(ctx: Emission, call: Call, result: Var | None) -> None:
+    """Other valid extents of the same tensor: accesses state their own."""
+    ctx.bind_tensor(result, ctx.tensors.handle(call.args[0]))
+
+
+RECIPES: dict[str, Recipe] = {
+    "tile.reshape": view,
+    "tile.set_validshape": view,
+    "tile.transpose_view": view,
+    "tile.reinterpret_view": view,
+    "tile.slice": window,
+    "tile.fillpad": fillpad("tfillpad"),
+    "tile.fillpad_inplace": fillpad("tfillpad_inplace"),
+    "tile.fillpad_expand": fillpad("tfillpad_expand"),
+    "tile.concat": concat,
+    "tile.transpose": transpose,
+    "tensor.slice": tensor_slice,
+    "tensor.reshape": tensor_reshape,
+    "tensor.set_validshape": tensor_same,
+}  # type: ignore[dict-item]
+"""Operator → recipe."""

@@ -1,0 +1,85 @@
+"""What the recipes of several families share: the form of an instruction, and checks of its operands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pypto_core.contract import Operand
+from pypto_core.ir import Call, DataType, TileLayout, TileType, Var, is_const, replace
+from pypto_plugin_pto.emission import Emission
+from pypto_plugin_pto.storage import TileHandle
+
+
+def instruction(
+    ctx: Emission, name: str, ins: Sequence[Operand], out: Operand, *, inside: str = "", after: str = ""
+) -> None:
+    """``pto.name ins(%a, %b : T, U) outs(%c : V)``; attributes go ``inside`` of the inputs or ``after`` all."""
+    names, types = ", ".join([i.name for i in ins]), ", ".join([i.type for i in ins])
+    ctx.text.line(f"pto.{name} ins({names}{inside} : {types}) outs({out.name} : {out.type}){after}")
+
+
+def tile_type(call: Call, index: int) -> TileType:
+    """The type of an operand that is a tile."""
+    kind = call.args[index].type
+    assert isinstance(kind, TileType)
+    return kind
+
+
+def check_element(ctx: Emission, call: Call) -> None:
+    """Refuse element types that the machine's instruction does not take."""
+    if ctx.backend is None or not call.args:
+        return
+    kind = call.args[0].type
+    accepted = ctx.backend.vector_op_dtypes(call.op.name)
+    if not isinstance(kind, TileType) or accepted is None or kind.dtype in accepted:
+        return
+    raise ctx.error(
+        f"the instruction of '{call.op.name}' takes no {kind.dtype} elements on {ctx.backend.title}",
+        remedy="convert the operands with pl.cast, for example to pl.FP32",
+        accepted=", ".join(d.text for d in accepted),
+    )
+
+
+def is_flat_column(kind: TileType) -> bool:
+    """Whether a tile is a column that is stored as one, which element-wise instructions don't take."""
+    view = kind.view
+    return (
+        len(kind.shape) == 2
+        and is_const(kind.shape[1], 1)
+        and view.blayout is TileLayout.col_major
+        and view.slayout is TileLayout.none_box
+    )
+
+
+def as_row(ctx: Emission, handle: Operand) -> Operand:
+    """A column seen as the row of the same elements; everything else as it is."""
+    if not isinstance(handle, TileHandle) or not is_flat_column(handle.kind):
+        return handle
+    kind = handle.kind
+    view = replace(kind.view, blayout=TileLayout.row_major, valid_shape=kind.valid_shape[::-1])
+    row = Var("row", replace(kind, shape=kind.shape[::-1], tile_view=view), span=ctx.function.span)
+    return ctx.storage.reshaped(row, handle)
+
+
+def linear_index(ctx: Emission, call: Call, position: int) -> Operand:
+    """The number of one element of the tile that is operand 0."""
+    from pypto_core.ir import INDEX_ZERO, MakeTuple, add, mul
+
+    kind, indices = tile_type(call, 0), call.args[position]
+    if not isinstance(indices, MakeTuple) or kind.view.slayout is not TileLayout.none_box:
+        raise ctx.error(
+            "single elements can be read and written in flat tiles only",
+            remedy="move the tile to Vec first, and give the indices in place",
+            tile=repr(kind),
+        )
+    row, col = indices.elements if len(indices.elements) == 2 else (INDEX_ZERO, indices.elements[0])
+    if kind.view.blayout is TileLayout.col_major and len(kind.shape) == 2:
+        return ctx.index(add(mul(col, kind.shape[0]), row))
+    return ctx.index(add(mul(row, kind.shape[-1]), col))
+
+
+def as_index(ctx: Emission, call: Call, result: Var | None, value: Operand, dtype: DataType) -> None:
+    """Bind a number that is an index in the text to the result, whatever integer type that has."""
+    del call
+    if result is not None:
+        ctx.scalars.env[result] = ctx.scalars.converted(value, DataType.INDEX, dtype, result.name_hint)
