@@ -108,8 +108,8 @@ class Context:
 
     __slots__ = (
         "auto_dims", "bases", "comments", "declarations", "declared", "defined_bases", "depth", "entry", "env", "fresh",
-        "func_type", "loop_vars", "loops", "module", "names", "pending_comments", "places", "regions", "returns",
-        "session", "slots", "source", "yielded",
+        "func_type", "loop_vars", "loops", "module", "names", "pending_comments", "places", "prefixes", "regions",
+        "returns", "session", "slots", "source", "yielded",
     )  # fmt: skip
 
     def __init__(
@@ -123,6 +123,7 @@ class Context:
         self.defined_bases: set[str] = set()
         self.slots: dict[str, tuple[int, MemorySpace, Span]] = {}
         self.places: dict[int, str] = {}
+        self.prefixes: dict[str, Any] = {}
         self.declarations: dict[str, object] = {}
         self.comments: Comments = NO_COMMENTS
         self.fresh: set[str] | None = None
@@ -156,23 +157,29 @@ class Context:
         """An error at a syntax node, to be raised."""
         return cls(message, span=self.span(node), remedy=remedy, facts=facts, notes=tuple(notes))
 
-    def path_of(self, node: ast.expr) -> str | None:
+    def path_of(self, node: Any) -> str | None:
         """``tile.load`` for ``pl.tile.load``; None for what is no name of the language."""
         kind = type(node)
         if kind is ast.Attribute:
-            prefix = self._prefix(node.value.id) if type(node.value) is ast.Name else self.path_of(node.value)  # type: ignore[attr-defined]
-            if prefix is None:
-                return None
-            return f"{prefix}.{node.attr}" if prefix else node.attr  # type: ignore[attr-defined]
-        if kind is ast.Name:
-            return self._prefix(node.id) or None  # type: ignore[attr-defined]
+            base = node.value
+            if type(base) is ast.Name:
+                name = base.id
+                if name in self.names:
+                    return None
+                prefix = self.prefixes.get(name, MISSING)
+                if prefix is MISSING:
+                    prefix = self._prefix(name)
+            else:
+                prefix = self.path_of(base)
+            return None if prefix is None else f"{prefix}.{node.attr}" if prefix else node.attr
+        if kind is ast.Name and node.id not in self.names:
+            return self._prefix(node.id) or None
         return None
 
     def _prefix(self, name: str) -> str | None:
-        if name in self.names:
-            return None
         value = self.env.get(name)
-        return value.path if type(value) is Name else None
+        found = self.prefixes[name] = value.path if type(value) is Name else None
+        return found
 
     def lookup(self, node: ast.Name) -> Any:
         """What a name stands for; raises UndefinedVariableError or ScopeIsolationError."""

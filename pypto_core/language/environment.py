@@ -83,13 +83,14 @@ def _by_identity(value: Any) -> Any:
 
 
 class Environment:
-    """Names around a kernel, looked up in layers; each name is converted once."""
+    """Names around a kernel, looked up in layers; each name is converted once unless ``changing``."""
 
-    __slots__ = ("_cache", "_layers")
+    __slots__ = ("_cache", "_layers", "changing")
 
-    def __init__(self, *layers: Mapping[str, Any]) -> None:
+    def __init__(self, *layers: Mapping[str, Any], changing: bool = False) -> None:
         self._layers = layers
         self._cache: dict[str, Any] = {}
+        self.changing = changing
 
     def get(self, name: str) -> Any:
         """The value of a name as the parser takes it; MISSING when there is none."""
@@ -99,7 +100,8 @@ class Environment:
         for layer in self._layers:
             if name in layer:
                 value = captured(layer[name])
-                self._cache[name] = value
+                if not self.changing:
+                    self._cache[name] = value
                 return value
         return MISSING
 
@@ -108,9 +110,9 @@ class Environment:
         for layer in self._layers:
             yield from layer
 
-    def inner(self, layer: Mapping[str, Any]) -> Environment:
+    def inner(self, layer: Mapping[str, Any], changing: bool = False) -> Environment:
         """This environment with more names in front."""
-        return Environment(layer, *self._layers)
+        return Environment(layer, *self._layers, changing=changing)
 
 
 def environment_of(function: types.FunctionType, frame: types.FrameType | None) -> Environment:

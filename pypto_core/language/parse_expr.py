@@ -231,20 +231,18 @@ def expression(ctx: Context, value: Any, node: ast.expr) -> Expr:
 def bin_op(ctx: Context, node: ast.BinOp) -> Any:
     """``a + b`` and its kin."""
     left, right = ctx.expr(node.left), ctx.expr(node.right)
-    cls, fold, symbol, wrapper = BINARY.get(type(node.op), _NO_OPERATOR)
+    row = BINARY.get(type(node.op))
+    if row is None:
+        raise ctx.fail(
+            UnsupportedFeatureError, "'@' is not part of the kernel language", node, "write pl.matmul(a, b)"
+        )
+    cls, fold, symbol, wrapper = row
     if not isinstance(left, Expr) and not isinstance(right, Expr) and _is_number(left) and _is_number(right):
         if not (right == 0 and type(node.op) in _DIVISIONS):
             return _folded(ctx, node, fold, left, right)
     a = _scalar_operand(ctx, left, node.left, symbol, wrapper)
     b = _scalar_operand(ctx, right, node.right, symbol, wrapper)
     return make_binary(cls, a, b, ctx.span(node))
-
-
-def _no_operator(left: Any, right: Any) -> Any:
-    raise TypeError("no such operator")
-
-
-_NO_OPERATOR = (Add, _no_operator, "@", "matmul")
 
 
 def _folded(ctx: Context, node: ast.BinOp, fold: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:

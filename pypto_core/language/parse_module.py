@@ -126,7 +126,7 @@ def read_program(
     evaluated = constants is not None
     constants = {} if constants is None else constants
     inner = env.inner(constants)
-    ctx = reading_context(source, inner, session)
+    ctx = reading_context(source, env.inner(constants, changing=True), session)
     if node.bases or node.keywords:
         raise ctx.fail(
             UnsupportedFeatureError, "a program has no base classes", (node.bases or node.keywords)[0]

@@ -38,7 +38,8 @@ class _Reader:
         self.session: Session = new_session()
         self.names: dict[str, Any] = {"pl": PL}
         self.env = Environment(self.names)
-        self.ctx: Context = reading_context(source, self.env, self.session)
+        # Constants may be given again while the module is scanned; kernels see what they are in the end.
+        self.ctx: Context = reading_context(source, Environment(self.names, changing=True), self.session)
         self.entries: dict[str, Entry] = {}
         self.classes: list[tuple[ast.ClassDef, bool]] = []
 

@@ -113,6 +113,10 @@ class Search:
             loses = model.kills[i] | model.makes[i] & self.contested
             self.plain[i] = not loses and not self.pred[i] & self.optional
         self.touchy = [i for i in self.order if not self.plain[i]]
+        self.touchy_mask = sum(1 << i for i in self.touchy)
+        self.clash = [0] * count
+        for i in self.order:
+            self.clash[i] = self._clashes(i)
         # For an atom that makes something contested: those that can't run before it anyway.
         self.behind: dict[int, int] = dict.fromkeys(self.touchy, 0)
         for j in self.order:
@@ -126,6 +130,16 @@ class Search:
                 self.open_bits |= 1 << b
         self.dead: dict[Key, int] = {}
         self.fine: dict[Key, int] = {}
+
+    def _clashes(self, i: int) -> int:
+        """The atoms whose order with atom i matters: one ends what the other needs or makes, or its hope."""
+        model = self.model
+        found = self.pred[i] & self.optional | self.blocked_by.get(i, 0)
+        for b in bits(model.kills[i]):
+            found |= self.users[b] | self.makers[b]
+        for b in bits((model.requires[i] | model.makes[i]) & self.contested):
+            found |= self.killers[b]
+        return found & ~(1 << i)
 
     # -- the laws of one step ------------------------------------------------------------------------------
 
@@ -338,26 +352,74 @@ class Search:
     def _branches(
         self, held: int, ran: int, chosen: int, choices: list[int], slack: int
     ) -> Iterator[int]:
-        """The atoms a completion may begin with, most promising first.
+        """The atoms to try next, most promising first.
 
-        Demanded ones that can run now, and optional ones that make something new that is or may be needed;
-        with nothing to spare only such as an open choice asks for.
+        Optional ones count when they make something that is or may be needed; with nothing to spare, only
+        when an open choice asks for them.
         """
         demanded = (self.must | chosen) & ~ran
-        ranked: list[tuple[int, int]] = []
-        for i in self.touchy:
-            if demanded >> i & 1 and self.runnable(i, held, ran, chosen) and not self.hopeless(i, held, ran):
-                ranked.append((self._harm(i, held, demanded), i))
         wanted = 0
         for able in choices:
             wanted |= able
         if slack > 0:
             wanted |= self._useful(held, ran, chosen)
-        for i in bits(wanted & ~demanded & ~ran & ~self.free):
-            if self.model.makes[i] & ~held and self.runnable(i, held, ran, chosen):
-                ranked.append((self._harm(i, held, demanded), i))
+        active = demanded | (wanted | self.free) & self._usable(ran)
+        able_now = 0
+        for i in bits(active & (self.touchy_mask | wanted)):
+            if self.runnable(i, held, ran, chosen):
+                if demanded >> i & 1 or self.model.makes[i] & ~held:
+                    able_now |= 1 << i
+        able_now &= self._stubborn(held, ran, chosen, active, able_now, choices)
+        ranked = [
+            (self._harm(i, held, demanded), i) for i in bits(able_now) if not self.hopeless(i, held, ran)
+        ]
         for _, i in sorted(ranked):
             yield i
+
+    def _stubborn(
+        self, held: int, ran: int, chosen: int, active: int, able_now: int, choices: list[int]
+    ) -> int:
+        """A set of atoms of which every completion can begin with one: the one with the fewest to try.
+
+        Such a set holds an atom that every completion contains, with each atom that can run now all those
+        whose order with it matters, and with each that can't all makers of one thing that it lacks. The first
+        atom of a completion that is in the set can run now and be moved to the front.
+        """
+        best, fewest = -1, able_now.bit_count()
+        demanded = (self.must | chosen) & ~ran
+        seeds = [1 << i for i in bits(able_now & demanded)]
+        seeds += [able for able in choices if not able & ~active]
+        for seed in seeds:
+            if fewest <= 1:
+                break
+            found = self._close(seed, held, ran, chosen, active, able_now, fewest)
+            count = (found & able_now).bit_count()
+            if found and count < fewest:
+                best, fewest = found, count
+        return best
+
+    def _close(
+        self, seed: int, held: int, ran: int, chosen: int, active: int, able_now: int, limit: int
+    ) -> int:
+        """The stubborn set that grows from a seed; 0 when it holds at least ``limit`` atoms to try."""
+        found, todo = 0, seed
+        while todo:
+            low = todo & -todo
+            i = low.bit_length() - 1
+            found |= low
+            lacking = self.model.requires[i] & ~held
+            behind = (self.waits[i] | self.pred[i] & chosen) & ~ran
+            if lacking or behind:
+                more = 0 if behind & found else behind & -behind
+                if lacking and not behind:
+                    sets = [self.makers[b] & active for b in bits(lacking)]
+                    more = min(sets, key=lambda able: ((able & ~found).bit_count(), able))
+            else:
+                more = self.clash[i] & active
+                if (found & able_now).bit_count() >= limit:
+                    return 0
+            todo = (todo | more) & ~found
+        return found
 
     def _harm(self, i: int, held: int, demanded: int) -> int:
         """How many uses still to come atom i would spoil, and a little when it makes nothing new."""

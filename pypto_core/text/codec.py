@@ -54,7 +54,7 @@ class Codec:
         """The stored form of a node or type and all below it.
 
         ``spans=False`` leaves out where things come from, ``sources=False`` only the text that spans point into,
-        which is otherwise stored once per file. Raises UserError PT507 for a value that has no stored form.
+        which is otherwise stored once per file. Raises UserError PT557 for a value that has no stored form.
         """
         document = Encoder(self.table, spans, sources).document(node)
         payload = pack(document)
@@ -63,9 +63,9 @@ class Codec:
     def loads(self, data: bytes) -> Any:
         """The node that :meth:`dumps` stored.
 
-        Raises UserError and nothing else for data that is not what ``dumps`` wrote: PT500 not of this format,
-        PT501 another version, PT502 truncated or corrupted, PT503 unknown class or fields, PT504 dangling reference,
-        PT505 a value of the wrong kind, PT506 over a limit.
+        Raises UserError and nothing else for data that is not what ``dumps`` wrote: PT550 not of this format,
+        PT551 another version, PT552 truncated or corrupted, PT553 unknown class or fields, PT554 dangling reference,
+        PT555 a value of the wrong kind, PT556 over a limit.
         """
         payload = self._payload(bytes(data))
         with _collector_paused():
@@ -73,24 +73,24 @@ class Codec:
 
     def _payload(self, data: bytes) -> bytes:
         if data[:8] != MAGIC[: len(data)] or len(data) == 0:
-            raise UserError("this is not a stored program", code="PT500", remedy="pass what dumps returned")
+            raise UserError("this is not a stored program", code="PT550", remedy="pass what dumps returned")
         if len(data) < HEADER_SIZE:
-            bad("its end is missing", "PT502", bytes=len(data), needed=HEADER_SIZE)
+            bad("its end is missing", "PT552", bytes=len(data), needed=HEADER_SIZE)
         _, version, checksum, length = _HEADER.unpack_from(data)
         if version != VERSION:
             raise UserError(
                 f"the program is stored in version {version} of the format",
-                code="PT501",
+                code="PT551",
                 facts={"version here": VERSION},
                 remedy="read it with the release that wrote it and print it as text",
             )
         if length > self.max_bytes:
-            bad("it is larger than the limit", "PT506", bytes=length, limit=self.max_bytes)
+            bad("it is larger than the limit", "PT556", bytes=length, limit=self.max_bytes)
         payload = data[HEADER_SIZE:]
         if len(payload) != length:
-            bad("its length is not the one it states", "PT502", bytes=len(payload), needed=length)
+            bad("its length is not the one it states", "PT552", bytes=len(payload), needed=length)
         if crc32(payload) != checksum:
-            bad("its checksum does not fit its contents", "PT502")
+            bad("its checksum does not fit its contents", "PT552")
         return payload
 
 

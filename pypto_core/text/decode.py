@@ -108,12 +108,12 @@ class Decoder:
             bad("a row is not the number of a class")
         counts = Counter(self.sequence)
         if any(not 0 <= number < len(self._kinds) for number in counts):
-            bad("a row is of a class that is not there", "PT504")
+            bad("a row is of a class that is not there", "PT554")
         readers = [self._reader(row, counts[number]) for number, row in enumerate(self._classes)]
         self._build(readers)
         root = self._root
         if type(root) is not int or not 0 <= root < len(self.nodes):
-            bad(f"the root {root!r} is not one of its {len(self.nodes)} nodes", "PT504")
+            bad(f"the root {root!r} is not one of its {len(self.nodes)} nodes", "PT554")
         return self.nodes[root]
 
     def _build(self, readers: list[RowReader]) -> None:
@@ -134,7 +134,7 @@ class Decoder:
                 for i in reader.lists:
                     values[i] = tuple([nodes[r] for r in values[i]])
             except IndexError:
-                bad(f"row {len(nodes)} refers to rows after it", "PT504")
+                bad(f"row {len(nodes)} refers to rows after it", "PT554")
             for i, decode in reader.loose:
                 values[i] = decode(values[i])
             if reader.works:
@@ -151,7 +151,7 @@ class Decoder:
     def _class_of(self, name: Any) -> type:
         cls = self.table.nodes.get(name) if isinstance(name, str) else None
         if cls is None:
-            bad(f"it holds a class '{str(name)[:80]}' that is not known here", "PT503")
+            bad(f"it holds a class '{str(name)[:80]}' that is not known here", "PT553")
         return cls
 
     def _reader(self, row: list[Any], count: int) -> RowReader:
@@ -161,7 +161,7 @@ class Decoder:
         names = listed(row[1], f"the list of fields of '{name}'")
         columns = listed(row[2], f"the list of columns of '{name}'", len(names))
         if not all(isinstance(n, str) and n in fields for n in names) or len(set(names)) != len(names):
-            bad(f"its fields of '{name}' are not those of this version", "PT503")
+            bad(f"its fields of '{name}' are not those of this version", "PT553")
         table = dict(zip(names, columns, strict=True))
         order, keywords = _parameters(cls, table)
         shapes = [fields[n] for n in order]
@@ -206,7 +206,7 @@ class Decoder:
                 return values
             case Shape.SPAN:
                 _all(kinds, {int}, place)
-                return _looked_up(dict(enumerate(self.spans)), values, place, "PT504")
+                return _looked_up(dict(enumerate(self.spans)), values, place, "PT554")
             case Shape.ENUM:
                 _all(kinds, {int, str}, place)
                 members: dict[Any, Any] = {m.value: m for m in field.classes[0]}  # type: ignore[attr-defined]
@@ -230,7 +230,7 @@ class Decoder:
         if not numbers:
             return
         if min(numbers) < 0 or max(numbers) >= len(self.sequence):
-            bad(f"{place} refers to a row that is not there", "PT504", rows=len(self.sequence))
+            bad(f"{place} refers to a row that is not there", "PT554", rows=len(self.sequence))
         for number in {self.sequence[n] for n in numbers}:
             if not issubclass(self._kinds[number], field.classes):
                 needed = " or ".join(c.__name__ for c in field.classes)
@@ -260,20 +260,20 @@ class Decoder:
         tag: Any = value[0] if value else None
         if tag == "n" and len(value) == 2:
             if type(value[1]) is not int or not 0 <= value[1] < len(self.nodes):
-                bad("an option refers to a row that is not there", "PT504")
+                bad("an option refers to a row that is not there", "PT554")
             return self.nodes[value[1]]
         if tag == "e" and len(value) == 3:
             return self._member(value[1], value[2])
         if tag != "t":
             bad("an option's value has an unknown form")
         if depth >= MAX_VALUE_DEPTH:
-            bad("an option's value is nested too deeply", "PT506", limit=MAX_VALUE_DEPTH)
+            bad("an option's value is nested too deeply", "PT556", limit=MAX_VALUE_DEPTH)
         return tuple([self._value(v, depth + 1) for v in value[1:]])
 
     def _member(self, owner: Any, value: Any) -> Any:
         cls = self.table.enums.get(owner) if isinstance(owner, str) else None
         if cls is None:
-            bad(f"an option holds a member of {str(owner)[:80]!r}, which is not known here", "PT503")
+            bad(f"an option holds a member of {str(owner)[:80]!r}, which is not known here", "PT553")
         members = self._members.get(cls)
         if members is None:
             members = self._members[cls] = {m.value: m for m in cls}
@@ -288,7 +288,7 @@ class Decoder:
             elif view := getattr(value, "valid_shape", ()):
                 self.budget -= sum(self._weight(item) for item in (*view, *values[0]))
         if self.budget < 0:
-            bad("its expressions are larger than they have any reason to be", "PT506")
+            bad("its expressions are larger than they have any reason to be", "PT556")
 
     def _weight(self, node: Expr) -> int:
         """Nodes of an expression written out without sharing."""
@@ -324,7 +324,7 @@ def _parameters(cls: type, present: dict[str, Any]) -> tuple[list[str], tuple[st
         if field.name in present:
             (keywords if gap or field.kw_only else order).append(field.name)
         elif field.default is attrs.NOTHING:
-            bad(f"its fields of '{cls.__name__}' lack {field.name}", "PT503")
+            bad(f"its fields of '{cls.__name__}' lack {field.name}", "PT553")
         else:
             gap = gap or not field.kw_only
     return [*order, *keywords], tuple(keywords)
@@ -360,7 +360,7 @@ def _refused(name: str, number: int, error: Exception) -> UserError:
     where = f"row {number}" if number >= 0 else "a row"
     return UserError(
         f"the stored program is damaged: {where} is refused by its class",
-        code="PT505",
+        code="PT555",
         facts={"class": name, "reason": text[:200]},
         remedy="store it again with pypto_core.text.dumps",
     )
@@ -372,7 +372,7 @@ def _all(kinds: set[type], allowed: set[type], place: str) -> None:
         bad(f"{place} is a {found}", needed=" or ".join(sorted(k.__name__ for k in allowed)))
 
 
-def _looked_up(table: dict[Any, Any], values: list[Any], place: str, code: str = "PT505") -> list[Any]:
+def _looked_up(table: dict[Any, Any], values: list[Any], place: str, code: str = "PT555") -> list[Any]:
     try:
         return [table[v] for v in values]
     except KeyError as error:
@@ -397,6 +397,6 @@ def _spans(stored: Any, files: list[tuple[str, SourceText | None]]) -> list[Span
         bad("a column of spans is malformed")
     numbers: list[int] = columns[0]
     if numbers and not 0 <= min(numbers) <= max(numbers) < len(files):
-        bad("a span refers to a file that is not there", "PT504")
+        bad("a span refers to a file that is not there", "PT554")
     names, sources = [files[n][0] for n in numbers], [files[n][1] for n in numbers]
     return list(map(Span, names, *columns[1:], sources))

@@ -222,7 +222,7 @@ def cant_store(value: Any, why: str) -> UserError:
     text = repr(value)
     return UserError(
         f"{text if len(text) < 100 else text[:100] + '…'} can't be stored: {why}",
-        code="PT507",
+        code="PT557",
         span=getattr(value, "span", UNKNOWN_SPAN),
         facts={"class": f"{type(value).__module__}.{type(value).__qualname__}"},
         remedy="extend the codec with the plugin's classes: Codec.extended(classes)",

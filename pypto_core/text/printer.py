@@ -51,8 +51,8 @@ def print_program(
     """The source text of a program, or of a part of one; ends with a newline for programs and functions.
 
     ``concise`` leaves out the annotations of local variables; ``explicit_layout`` writes every tile's layout out.
-    ``module`` is imported as ``prefix`` at the head of a program. Raises UserError PT520 for a value that has no text
-    form, PT521 for expressions nested too deeply.
+    ``module`` is imported as ``prefix`` at the head of a program. Raises UserError PT560 for a value that has no text
+    form, PT561 for expressions nested too deeply.
     """
     try:
         if isinstance(node, Program):
@@ -74,7 +74,7 @@ def print_program(
     except RecursionError:
         raise UserError(
             "an expression is nested too deeply to print",
-            code="PT521",
+            code="PT561",
             remedy="split the expression by assigning its parts to variables",
         ) from None
 

@@ -159,13 +159,13 @@ class ClassTable:
             if not issubclass(found, enum.Enum | Node | Type):
                 raise UserError(
                     f"'{found.__name__}' is no node, type or enum and can't be stored",
-                    code="PT507",
+                    code="PT557",
                     facts={"class": f"{found.__module__}.{found.__qualname__}"},
                 )
             if table.setdefault(found.__name__, found) is not found:
                 raise UserError(
                     f"two classes to store are called '{found.__name__}'",
-                    code="PT507",
+                    code="PT557",
                     facts={"first": table[found.__name__].__module__, "second": found.__module__},
                     remedy="rename one of them",
                 )

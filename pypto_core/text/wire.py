@@ -16,7 +16,7 @@ _BIG_INT = 1
 _LEAST, _MOST = -(1 << 63), (1 << 64) - 1
 
 
-def bad(message: str, code: str = "PT505", **facts: object) -> NoReturn:
+def bad(message: str, code: str = "PT555", **facts: object) -> NoReturn:
     """Refuse stored data."""
     raise UserError(
         f"the stored program is damaged: {message}",
@@ -27,19 +27,19 @@ def bad(message: str, code: str = "PT505", **facts: object) -> NoReturn:
 
 
 def pack(document: Any) -> bytes:
-    """The bytes of plain data; UserError PT507 for strings that have no UTF-8 form or are too long."""
+    """The bytes of plain data; UserError PT557 for strings that have no UTF-8 form or are too long."""
     try:
         return _msgpack.packb(document, use_bin_type=True)
     except (ValueError, TypeError, OverflowError) as error:
-        raise UserError(f"the program can't be stored: {error}", code="PT507") from None
+        raise UserError(f"the program can't be stored: {error}", code="PT557") from None
 
 
 def unpack(payload: bytes) -> Any:
-    """The plain data of bytes; UserError PT502 when they can't be read."""
+    """The plain data of bytes; UserError PT552 when they can't be read."""
     try:
         return _msgpack.unpackb(payload, raw=False, strict_map_key=True, use_list=True)
     except Exception as error:  # msgpack's errors have no base class of their own
-        bad("its msgpack can't be read", "PT502", reason=f"{type(error).__name__}: {error}"[:200])
+        bad("its msgpack can't be read", "PT552", reason=f"{type(error).__name__}: {error}"[:200])
 
 
 def stored_int(value: int) -> Any:
@@ -57,7 +57,7 @@ def read_int(value: Any) -> int:
         bad(f"an integer is stored as a {type(value).__name__}")
     data: bytes = value.data
     if not 0 < len(data) <= MAX_INT_BYTES:
-        bad("an integer is too large", "PT506", limit=f"{MAX_INT_BYTES} bytes")
+        bad("an integer is too large", "PT556", limit=f"{MAX_INT_BYTES} bytes")
     return int.from_bytes(data, "big", signed=True)
 
 

@@ -153,7 +153,7 @@ def unprintable(what: str, value: Any) -> UserError:
     span = getattr(value, "span", None)
     return UserError(
         f"{what} {value!r} has no text form",
-        code="PT520",
+        code="PT560",
         span=span if isinstance(span, Span) else Span.unknown(),
         facts={"class": f"{type(value).__module__}.{type(value).__qualname__}"},
         remedy="use numbers, strings, enum members, element types, scalar expressions, or tuples of these"

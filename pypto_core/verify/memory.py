@@ -36,7 +36,7 @@ _NO_ADDRESS, _OVER = 0, 1
 def verify_has_mem_refs(program: Program, backend: object = None) -> Iterator[Diagnostic]:
     """Find tiles without a place in memory (1), and kernels that still work on tensors (2).
 
-    What a pop from another core's pipe yields, and views and aliases of it, lie in the pipe and have none.
+    An allocation that the author declared is no place before it is laid out. What a pop from another core's pipe yields, and views and aliases of it, lie in the pipe and have none.
     """
     yield from unlowered(program, _HAS, 2)
     for function in program:
@@ -49,6 +49,16 @@ def verify_has_mem_refs(program: Program, backend: object = None) -> Iterator[Di
                 remedy="run InitMemRef",
                 facts={"function": function.name},
             )
+        for var, stmt in reading.defs.items():
+            kind = var.type
+            if isinstance(kind, TileType) and kind.memref is not None and kind.memref.is_pinned:
+                yield _HAS.error(
+                    1,
+                    f"tile {shown(var)} lies in '{kind.memref.name}', which has not been laid out",
+                    place(var.span, stmt.span),
+                    remedy="run InitMemRef",
+                    facts={"function": function.name},
+                )
 
 
 def _placeless(reading: Scan) -> list[tuple[Var, Stmt]]:

@@ -36,7 +36,7 @@ CASES = {
         ["fp32", "fp16", "pl.cast"],
         13,
     ),
-    "unknown kwarg": ("y = pl.load(a, [0, 0], [64, 64], target_mem=pl.Mem.Mat)", ["'target_memory'"], 46),
+    "unknown kwarg": ("y = pl.load(a, [0, 0], [64, 64], target_mem=pl.Mem.Mat)", ["'target_memory'"], 42),
     "unknown operation": ("y = pl.tile.ad(x, x)", ["tile.add"], 13),
     "operator on tiles": ("y = x + x", ["pl.add(a, b)"], 13),
     "plain range": ("for i in range(3):\n            y = x", ["pl.range"], 18),

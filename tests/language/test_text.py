@@ -121,6 +121,24 @@ if __name__ == "__main__":
     assert found.params[0].type.shape[1].left is found.params[0].type.shape[0]
 
 
+def test_a_constant_given_again() -> None:
+    text = """
+A = 64
+B = A * 2
+A = 128
+@pl.program
+class P:
+    C = A
+    D = C + 1
+    C = 7
+    @pl.function
+    def main(self, n: pl.Scalar[pl.INDEX]):
+        x = [A, B, C, D]
+"""
+    (stmt,) = flatten(pl.parse(text)["main"].body)
+    assert [e.value for e in stmt.value.elements] == [128, 128, 7, 129]
+
+
 @pytest.mark.parametrize("name", ["helper", "torch", "Config", "TABLE", "device"])
 def test_names_that_mean_nothing_in_a_kernel(name: str) -> None:
     text = f"""

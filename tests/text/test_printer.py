@@ -9,39 +9,20 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from pypto_core.diagnostics import UserError
 from pypto_core.ir import (
     EMPTY,
-    MEMREF,
     PTR,
-    UNKNOWN,
-    Abs,
     Add,
-    And,
-    ArgDirection,
-    ArrayType,
     AssignStmt,
-    BitAnd,
-    BitNot,
-    BitOr,
-    BitShiftLeft,
-    BitXor,
     BreakStmt,
     Call,
-    Cast,
     ClusterScopeStmt,
-    CompactMode,
-    ConstBool,
     ConstFloat,
     ConstInt,
     ContinueStmt,
     DataType,
-    Eq,
     EvalStmt,
     Expr,
-    FloatDiv,
-    FloorDiv,
-    FloorMod,
     ForKind,
     ForStmt,
     Function,
@@ -55,20 +36,10 @@ from pypto_core.ir import (
     IterArg,
     Level,
     Lt,
-    MakeTuple,
-    Max,
     MemorySpace,
     MemRef,
-    Min,
-    Mul,
-    Ne,
-    Neg,
-    Not,
     Op,
-    Or,
-    PadValue,
     ParamDirection,
-    Pow,
     Program,
     ReturnStmt,
     RuntimeScopeStmt,
@@ -76,28 +47,15 @@ from pypto_core.ir import (
     SplitMode,
     SpmdScopeStmt,
     Stmt,
-    Sub,
-    Submit,
-    TensorLayout,
     TensorType,
-    TensorView,
-    TileLayout,
     TileType,
-    TileView,
-    TupleGetItemExpr,
-    TupleType,
-    Type,
     Var,
     WhileStmt,
-    Xor,
     YieldStmt,
-    make_binary,
-    node_class,
     scalar_type,
     seq,
-    use,
 )
-from pypto_core.text import callees_first, print_expr, print_program, print_type
+from pypto_core.text import callees_first, print_program
 from tests.ir.generators import functions, programs
 
 D, M = DataType, MemorySpace
@@ -124,369 +82,12 @@ N, I = index("n"), index("i")
 P, Q = Var("p", BOOL), Var("q", BOOL)
 
 
-# Expressions
-
-
-@pytest.mark.parametrize(
-    ("node", "text"),
-    [
-        (Sub(Sub(N, c(1), INDEX), Sub(N, c(2), INDEX), INDEX), "n - 1 - (n - 2)"),
-        (Add(N, Add(I, N, INDEX), INDEX), "n + (i + n)"),
-        (Mul(Add(N, c(1), INDEX), c(2), INDEX), "(n + 1) * 2"),
-        (Add(N, Mul(I, c(2), INDEX), INDEX), "n + i * 2"),
-        (FloorMod(FloorDiv(N, c(2), INDEX), I, INDEX), "n // 2 % i"),
-        (FloorMod(N, FloorDiv(I, c(2), INDEX), INDEX), "n % (i // 2)"),
-        (FloatDiv(N, I, INDEX), "n / i"),
-        (Not(Eq(N, c(5), BOOL), BOOL), "not n == 5"),
-        (Eq(Not(P, BOOL), Q, BOOL), "(not p) == q"),
-        (Eq(Lt(N, I, BOOL), Lt(I, N, BOOL), BOOL), "(n < i) == (i < n)"),
-        (Ne(N, I, BOOL), "n != i"),
-        (And(Or(P, Q, BOOL), P, BOOL), "(p or q) and p"),
-        (Or(And(P, Q, BOOL), P, BOOL), "p and q or p"),
-        (And(P, And(Q, P, BOOL), BOOL), "p and (q and p)"),
-        (And(And(P, Q, BOOL), P, BOOL), "p and q and p"),
-        (Not(And(P, Q, BOOL), BOOL), "not (p and q)"),
-        (Xor(P, Q, BOOL), "pl.xor(p, q)"),
-        (BitOr(N, BitXor(I, BitAnd(N, I, INDEX), INDEX), INDEX), "n | i ^ n & i"),
-        (BitAnd(BitOr(N, I, INDEX), N, INDEX), "(n | i) & n"),
-        (BitShiftLeft(N, Add(I, c(1), INDEX), INDEX), "n << i + 1"),
-        (Eq(BitAnd(N, c(1), INDEX), c(0), BOOL), "n & 1 == 0"),
-        (Neg(N, INDEX), "-n"),
-        (Neg(Neg(N, INDEX), INDEX), "--n"),
-        (Neg(Add(N, I, INDEX), INDEX), "-(n + i)"),
-        (Mul(Neg(N, INDEX), I, INDEX), "-n * i"),
-        (BitNot(N, INDEX), "~n"),
-        (Abs(Sub(N, I, INDEX), INDEX), "abs(n - i)"),
-        (Pow(Neg(N, INDEX), c(2), INDEX), "(-n) ** 2"),
-        (Neg(Pow(N, c(2), INDEX), INDEX), "-n ** 2"),
-        (Pow(Pow(N, I, INDEX), N, INDEX), "(n ** i) ** n"),
-        (Pow(N, Neg(I, INDEX), INDEX), "n ** -i"),
-        (Pow(c(-2), N, INDEX), "(-2) ** n"),
-        (Min(N, Max(I, c(0), INDEX), INDEX), "pl.min(n, pl.max(i, 0))"),
-        (Cast(Add(N, I, INDEX), INT32), "pl.cast(n + i, pl.INT32)"),
-        (make_binary(Mul, N, c(2, D.INT32)), "n * pl.cast(pl.const(2, pl.INT32), pl.INDEX)"),
-        (MakeTuple((N,)), "[n]"),
-        (MakeTuple(()), "[]"),
-        (MakeTuple((Mul(I, c(64), INDEX), c(0))), "[i * 64, 0]"),
-        (TupleGetItemExpr(MakeTuple((N, I)), 1), "[n, i][1]"),
-    ],
-)
-def test_operators_and_their_parentheses(node: Expr, text: str) -> None:
-    assert print_expr(node) == text
-
-
-@pytest.mark.parametrize(
-    ("node", "text"),
-    [
-        (c(7), "7"),
-        (c(-1), "-1"),
-        (c(7, D.INT64), "pl.const(7, pl.INT64)"),
-        (Sub(N, c(-1), INDEX), "n - -1"),
-        (ConstFloat(0.1), "0.1"),
-        (ConstFloat(2.0), "2.0"),
-        (ConstFloat(1e16), "1e+16"),
-        (ConstFloat(1 / 3), "0.3333333333333333"),
-        (ConstFloat(5e-324), "5e-324"),
-        (ConstFloat(-0.0), "-0.0"),
-        (ConstFloat(0.5, D.BF16), "pl.const(0.5, pl.BF16)"),
-        (ConstFloat(float("inf")), 'pl.const("inf", pl.FP32)'),
-        (ConstFloat(float("-inf"), D.FP16), 'pl.const("-inf", pl.FP16)'),
-        (ConstBool(True), "True"),
-        (Add(c(1), c(2), INDEX), "pl.const(1, pl.INDEX) + pl.const(2, pl.INDEX)"),
-        (Neg(c(1), INDEX), "-pl.const(1, pl.INDEX)"),
-        (FloorDiv(c(5), c(0), INDEX), "pl.const(5, pl.INDEX) // pl.const(0, pl.INDEX)"),
-        (Not(ConstBool(True), BOOL), "not pl.const(True, pl.BOOL)"),
-        (Min(c(2), c(3), INDEX), "pl.min(pl.const(2, pl.INDEX), pl.const(3, pl.INDEX))"),
-        (Add(N, Add(c(1), c(2), INDEX), INDEX), "n + (pl.const(1, pl.INDEX) + pl.const(2, pl.INDEX))"),
-        # Only the part that is made of constants alone needs types: the parser folds no further.
-        (
-            Add(Add(Add(c(1), c(2), INDEX), N, INDEX), c(3), INDEX),
-            "pl.const(1, pl.INDEX) + pl.const(2, pl.INDEX) + n + 3",
-        ),
-        (Add(ConstFloat(1.0), ConstFloat(2.0), FP32), "pl.const(1.0, pl.FP32) + pl.const(2.0, pl.FP32)"),
-        (Cast(c(2), INT32), "pl.cast(pl.const(2, pl.INDEX), pl.INT32)"),
-    ],
-)
-def test_constants(node: Expr, text: str) -> None:
-    assert print_expr(node) == text
-
-
-def test_sums_of_any_length_print() -> None:
-    node: Expr = N
-    for _ in range(20_000):
-        node = Add(node, I, INDEX)
-    text = print_expr(node)
-    assert text.count("+") == 20_000
-    assert "(" not in text
-
-
-def test_what_is_nested_too_deeply_is_an_error_and_not_a_crash() -> None:
-    node: Expr = N
-    for _ in range(3_000):
-        node = Neg(node, INDEX)
-    with pytest.raises(UserError) as caught:
-        print_expr(node)
-    assert caught.value.diagnostics[0].code == "PT521"
-
-
-def test_statements_nest_as_deep_as_they_like() -> None:
-    stmt: Stmt = BreakStmt()
-    for _ in range(3_000):
-        stmt = IfStmt(P, stmt)
-    text = body_text(stmt)
-    assert text.count("\n") == 3_000
-    assert text.endswith("    break")
-
-
-# Calls
-
-
-def call(name: str = "x.op", *args: Expr, kwargs: dict[str, Any] | None = None, **attrs: Any) -> Call:
-    return Call(Op(name), args, kwargs or {}, attrs, type=INDEX)
-
-
-@pytest.mark.parametrize(
-    ("node", "text"),
-    [
-        (call("x.op", N, MakeTuple((I, c(0)))), "pl.x.op(n, [i, 0])"),
-        (call("tile.and", N, I), "pl.tile.and_(n, i)"),
-        (call("tile.not", N), "pl.tile.not_(n)"),
-        (call(kwargs={"lambda": 1}), "pl.x.op(lambda_=1)"),
-        (call(kwargs={"b": 1, "a": True}), "pl.x.op(b=1, a=True)"),
-        (call(kwargs={"d": D.BF16, "m": M.Vec}), "pl.x.op(d=pl.BF16, m=pl.Mem.Vec)"),
-        (
-            call(kwargs={"p": PadValue.max, "l": TileLayout.none_box}),
-            "pl.x.op(p=pl.PadValue.max, l=pl.TileLayout.none_box)",
-        ),
-        (call(kwargs={"s": "it's", "t": 'a"b'}), """pl.x.op(s="it's", t='a"b')"""),
-        (call(kwargs={"f": 0.1, "g": float("-inf")}), 'pl.x.op(f=0.1, g=float("-inf"))'),
-        (call(pipeline_membership="0:1"), 'pl.x.op(attrs={"pipeline_membership": "0:1"})'),
-        (call("x.op", N, quote='a"b\\\''), 'pl.x.op(n, attrs={"quote": "a\\"b\\\\\'"})'),
-        (
-            call(arg_directions=(ArgDirection.Input, ArgDirection.OutputExisting)),
-            'pl.x.op(attrs={"arg_directions": [pl.adir.input, pl.adir.output_existing]})',
-        ),
-        (
-            call(deps=(N, (I,)), one=c(1), none=None),
-            'pl.x.op(attrs={"deps": [n, [i]], "one": pl.const(1, pl.INDEX), "none": None})',
-        ),
-        (call(kind=INDEX), 'pl.x.op(attrs={"kind": pl.Scalar[pl.INDEX]})'),
-        (Call(GlobalVar("kern"), (N,), {"k": 1}, type=INDEX), "self.kern(n, k=1)"),
-        (
-            Submit(GlobalVar("kern"), (N,), (I,), {}, {"a": 1}, c(4), True, True, P, type=INDEX),
-            ('pl.submit(self.kern, n, deps=[i], core_num=4, sync_start=True, allow_early_resolve=True, '
-            'predicate=p, attrs={"a": 1})'),
-        ),
-    ],
-)  # fmt: skip
-def test_calls(node: Expr, text: str) -> None:
-    assert print_expr(node) == text
-
-
-T32 = Var("t", TileType([32, 32], D.FP32, memory_space=M.Vec))
-T16 = Var("h", TileType([32, 32], D.BF16, memory_space=M.Vec))
-
-
-@pytest.mark.parametrize(
-    ("node", "text"),
-    [
-        (
-            Call(Op("tile.alloc"), (), {"memory_space": M.Vec, "size": 16384}, type=PTR),
-            "pl.tile.alloc(pl.Mem.Vec, 16384)",
-        ),
-        (
-            Call(Op("tile.alloc"), (), {"pinned": True, "memory_space": M.Vec, "size": 64}, type=PTR),
-            "pl.tile.alloc(pl.Mem.Vec, 64, pinned=True)",
-        ),
-        (
-            Call(
-                Op("tile.full"),
-                (MakeTuple((c(32), c(32))), ConstFloat(1.0)),
-                {"dtype": D.FP32},
-                type=T32.type,
-            ),
-            "pl.tile.full([32, 32], dtype=pl.FP32, value=1.0)",
-        ),
-        # A literal takes the element type of the tile beside it, so one of another type says so.
-        (Call(Op("tile.adds"), (T32, ConstFloat(1.0)), type=T32.type), "pl.tile.adds(t, 1.0)"),
-        (
-            Call(Op("tile.adds"), (T16, ConstFloat(1.0)), type=T16.type),
-            "pl.tile.adds(h, pl.const(1.0, pl.FP32))",
-        ),
-        (
-            Call(Op("tile.adds"), (T16, ConstFloat(1.0, D.BF16)), type=T16.type),
-            "pl.tile.adds(h, pl.const(1.0, pl.BF16))",
-        ),
-    ],
-)
-def test_calls_follow_the_operator_s_parameters(node: Expr, text: str) -> None:
-    assert print_expr(node) == text
-
-
-class Strange:
-    def __repr__(self) -> str:
-        return "<strange>"
-
-
-@pytest.mark.parametrize("value", [Strange(), b"bytes", {"a": 1}, {1}, 1j, (1, Strange())])
-def test_a_value_without_a_text_form_is_refused(value: object) -> None:
-    for stmt in (
-        EvalStmt(call(odd=value)),
-        EvalStmt(call(kwargs={"odd": value})),
-        ForStmt(index("i"), c(0), c(4), c(1), (), EMPTY, (), attrs={"odd": value}),
-        ClusterScopeStmt(EMPTY, attrs={"odd": value}),
-    ):
-        with pytest.raises(UserError) as caught:
-            print_program(stmt)
-        assert caught.value.diagnostics[0].code == "PT520"
-        assert "text form" in caught.value.message
-    with pytest.raises(UserError):
-        print_program(Function("f", (), (), EMPTY, attrs={"odd": value}))
-
-
-def test_a_statement_nobody_knows_is_refused() -> None:
-    @node_class
-    class OddStmt(Stmt):
-        pass
-
-    with pytest.raises(UserError, match="OddStmt"):
-        print_program(OddStmt())
-
-
-# Types
-
-BASE = Var("mem_vec_0", PTR)
-ZERO64 = c(0, D.INT64)
-
-
-@pytest.mark.parametrize(
-    ("kind", "text"),
-    [
-        (INDEX, "pl.Scalar[pl.INDEX]"),
-        (PTR, "pl.Ptr"),
-        (MEMREF, "pl.MemRefType"),
-        (UNKNOWN, "pl.UnknownType"),
-        (ArrayType(D.INT32, 4), "pl.Array[4, pl.INT32]"),
-        (TupleType((INDEX, INT32)), "pl.Tuple[pl.Scalar[pl.INDEX], pl.Scalar[pl.INT32]]"),
-        (TupleType((INDEX,)), "pl.Tuple[pl.Scalar[pl.INDEX]]"),
-        (TupleType(()), "pl.Tuple[()]"),
-        (TensorType([4, 64], D.FP32), "pl.Tensor[[4, 64], pl.FP32]"),
-        (TensorType([], D.FP32), "pl.Tensor[[], pl.FP32]"),
-        (TensorType([N, 64], D.BF16), "pl.Tensor[[n, 64], pl.BF16]"),
-        (TensorType([c(4, D.INT64)], D.FP32), "pl.Tensor[[pl.const(4, pl.INT64)], pl.FP32]"),
-        (TensorType([Mul(N, c(2), INDEX)], D.FP32), "pl.Tensor[[n * pl.const(2, pl.INDEX)], pl.FP32]"),
-        (
-            TensorType([4], D.FP32, None, TensorView(layout=TensorLayout.NZ)),
-            "pl.Tensor[[4], pl.FP32, pl.TensorView(stride=[], layout=pl.TensorLayout.NZ)]",
-        ),
-        (
-            TensorType([8, 4], D.FP32, None, TensorView([4, 1], valid_shape=[N, 4], pad=PadValue.zero)),
-            ("pl.Tensor[[8, 4], pl.FP32, pl.TensorView(valid_shape=[n, 4], stride=[4, 1], "
-            "layout=pl.TensorLayout.ND, pad=pl.PadValue.zero)]"),
-        ),
-        (TileType([64, 64], D.FP32), "pl.Tile[[64, 64], pl.FP32]"),
-        (TileType([64, 64], D.FP32, memory_space=M.Acc), "pl.Tile[[64, 64], pl.FP32, pl.Mem.Acc]"),
-        (
-            TileType([64, 64], D.FP32, None, TileView([Min(N, c(64), INDEX), 64]), M.Vec),
-            ("pl.Tile[[64, 64], pl.FP32, pl.Mem.Vec, "
-            "pl.TileView(valid_shape=[pl.min(n, pl.const(64, pl.INDEX)), 64])]"),
-        ),
-        # Each part of a view prints only where it differs from the layout that the space implies.
-        (
-            TileType([64, 64], D.FP32, None, TileView(), M.Mat),
-            ("pl.Tile[[64, 64], pl.FP32, pl.Mem.Mat, "
-            "pl.TileView(blayout=pl.TileLayout.row_major, slayout=pl.TileLayout.none_box)]"),
-        ),
-        (
-            TileType(
-                [64, 64],
-                D.FP32,
-                None,
-                TileView(
-                    (), [64, 1], c(4), TileLayout.col_major, TileLayout.row_major, 512, PadValue.min, CompactMode.normal
-                ),
-                M.Acc,
-            ),
-            ("pl.Tile[[64, 64], pl.FP32, pl.Mem.Acc, pl.TileView(stride=[64, 1], start_offset=4, fractal=512, "
-            "pad=pl.PadValue.min, compact=pl.CompactMode.normal)]"),
-        ),
-    ],
-)  # fmt: skip
-def test_types(kind: Type, text: str) -> None:
-    assert print_type(kind) == text
-
-
-def test_layouts_written_out() -> None:
-    kind = TileType([64, 1], D.FP32, memory_space=M.Vec)
-    assert print_type(kind, explicit_layout=True) == (
-        "pl.Tile[[64, 1], pl.FP32, pl.Mem.Vec, pl.TileView(blayout=pl.TileLayout.col_major, "
-        "slayout=pl.TileLayout.none_box, fractal=512)]"
-    )
-
-
 def tile(ref: MemRef | None) -> TileType:
     return TileType([4, 4], D.FP32, ref, None, M.Vec)
 
 
-@pytest.mark.parametrize(
-    ("ref", "text"),
-    [
-        (MemRef(BASE, ZERO64, 64), 'pl.MemRef("mem_vec_0", pl.const(0, pl.INT64), 64)'),
-        (MemRef(BASE, c(0), 64), 'pl.MemRef("mem_vec_0", pl.const(0, pl.INDEX), 64)'),
-        (
-            MemRef(BASE, Mul(FloorMod(I, c(2), INDEX), c(64), INDEX), 64, False, 2, FloorMod(I, c(2), INDEX)),
-            'pl.MemRef("mem_vec_0", i % 2 * 64, 64, slots=2)[i % 2]',
-        ),
-        (MemRef(BASE, ZERO64, 0, True), 'pl.MemRef("mem_vec_0")'),
-        (MemRef(BASE, ZERO64, 0, True, 2), 'pl.MemRef("mem_vec_0", slots=2)'),
-        (MemRef(BASE, ZERO64, 0, True, 2, c(1)), 'pl.MemRef("mem_vec_0", slots=2)[1]'),
-        (MemRef(BASE, ZERO64, 0), 'pl.MemRef("mem_vec_0", pl.const(0, pl.INT64), 0)'),
-        (MemRef(BASE, ZERO64, 64, True), 'pl.MemRef("mem_vec_0", pl.const(0, pl.INT64), 64, pinned=True)'),
-    ],
-)
-def test_memrefs(ref: MemRef, text: str) -> None:
-    assert print_type(tile(ref)) == f"pl.Tile[[4, 4], pl.FP32, {text}, pl.Mem.Vec]"
-
-
-def test_a_base_is_bare_where_the_text_defines_it_and_quoted_in_signatures() -> None:
-    a = Var("a", tile(MemRef(BASE, ZERO64, 64)))
-    t = Var("t", tile(MemRef(BASE, ZERO64, 64)))
-    alloc = AssignStmt(BASE, call("x.alloc"))
-    function = Function("f", (a,), (), seq([alloc, AssignStmt(t, call())]))
-    assert print_program(function) == lines(
-        """
-        @pl.function
-        def f(a: pl.Tile[[4, 4], pl.FP32, pl.MemRef("mem_vec_0", pl.const(0, pl.INT64), 64), pl.Mem.Vec]):
-            mem_vec_0: pl.Ptr = pl.x.alloc()
-            t: pl.Tile[[4, 4], pl.FP32, pl.MemRef(mem_vec_0, pl.const(0, pl.INT64), 64), pl.Mem.Vec] = pl.x.op()
-        """
-    ) + "\n"  # fmt: skip
-
-
-def test_declared_allocations_have_their_own_namespace_but_no_two_share_a_name() -> None:
-    declared, foreign, local = Var("buf", PTR), Var("buf", PTR), Var("buf", PTR)
-    t = Var("buf", tile(MemRef(declared, ZERO64, 0, True)))
-    u = Var("u", tile(MemRef(foreign, ZERO64, 64)))
-    v = Var("v", tile(MemRef(local, ZERO64, 64)))
-    stmts = [AssignStmt(local, call()), *[AssignStmt(x, call()) for x in (t, u, v)]]
-    text = print_program(Function("f", (), (), seq(stmts)))
-    names = [line.split(":")[0].strip() for line in text.splitlines()[2:]]
-    assert names == ["buf_1", "buf", "u", "v"]
-    assert 'pl.MemRef("buf")' in text
-    assert 'pl.MemRef("buf_2", ' in text
-    assert "pl.MemRef(buf_1, " in text
-
-
-def test_types_of_plugins_show_their_fields() -> None:
-    @node_class
-    class BlockType(Type):
-        rows: tuple[Expr, ...] = use("nodes")
-        layout: TileLayout = use("plain")
-        size: int = use("plain", default=3)
-
-    assert print_type(BlockType((N, c(4)), TileLayout.row_major)) == (
-        "pl.BlockType(rows=[n, 4], layout=pl.TileLayout.row_major, size=3)"
-    )
+def call(name: str = "x.op", *args: Expr, kwargs: dict[str, Any] | None = None, **attrs: Any) -> Call:
+    return Call(Op(name), args, kwargs or {}, attrs, type=INDEX)
 
 
 # Statements

@@ -32,6 +32,7 @@ from pypto_core.ir import (
     physical_shape,
     regions,
     walk,
+    walk_stmts,
 )
 from pypto_plugin_autotile.machine import Machine
 from pypto_plugin_autotile.match import is_call, static_2d
@@ -54,7 +55,7 @@ def pipelines_to_mark(function: Function, machine: Machine) -> frozenset[ForStmt
     room = machine.capacity(ACC)
     if not machine.options.mark_pipelines or not machine.stacks_buffers or room <= 0:
         return frozenset()
-    loops = [s for s in walk(function.body) if isinstance(s, ForStmt) and s.kind is ForKind.Pipeline]
+    loops = [s for s in walk_stmts(function.body) if isinstance(s, ForStmt) and _whole_trips(s) is not None]
     if not loops:
         return frozenset()
     uses = count_uses(function)
@@ -82,7 +83,9 @@ def _gain(loop: ForStmt, uses: Uses, machine: Machine) -> int | None:
 
 
 def _whole_trips(loop: ForStmt) -> int | None:
-    """The trips of a loop that leaves the matter open and runs in whole groups of its stages."""
+    """The trips of a pipelined loop that leaves the matter open and runs in whole groups of its stages."""
+    if loop.kind is not ForKind.Pipeline:
+        return None
     if PIPELINE_OVERLAP_STORES in loop.attrs or PIPELINE_DOUBLE_BUFFER_C in loop.attrs:
         return None
     stages = loop.attrs[PIPELINE_STAGES]

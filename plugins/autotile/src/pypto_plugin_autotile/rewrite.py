@@ -80,6 +80,8 @@ class _Walker(Mutator):
 
     def assigned(self, stmt: AssignStmt) -> AssignStmt:
         """The statement with replaced variables; a variable whose value changed its type is a new one."""
+        if not self.remap:
+            return stmt
         new: AssignStmt = self.mutate_children(stmt)
         if new.value is stmt.value or types_equal(new.value.type, stmt.value.type):
             return new

@@ -15,6 +15,8 @@ from pypto_core.ir import (
     AssignStmt,
     Call,
     Expr,
+    ForKind,
+    ForStmt,
     Function,
     IterArg,
     Mutator,
@@ -28,6 +30,7 @@ from pypto_core.ir import (
     round_up,
     seq,
     shapes_equal,
+    walk_stmts,
 )
 from pypto_core.ops import create_call, rebuild_call
 from pypto_plugin_autotile.analysis import Question, analyse
@@ -48,6 +51,8 @@ _AS_WRITTEN = "the loop stays as it is written"
 
 def tile_split_k_chains(function: Function, machine: Machine, hints: Hints) -> Function:
     """The function with every chain whose accumulator exceeds L0C cut into windows."""
+    if not any(isinstance(s, ForStmt) and s.kind is ForKind.Pipeline for s in walk_stmts(function.body)):
+        return function
     body = _Chains(machine, hints, count_uses(function).reads).visit(function.body)
     return function if body is function.body else replace(function, body=body)
 

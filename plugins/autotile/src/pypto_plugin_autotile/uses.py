@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-from pypto_core.ir import DEFINE, NODES, Call, Function, IterArg, Type, Var, Visitor, child_fields, map_nodes
+from pypto_core.ir import DEFINE, MAP, NODES, Call, Function, IterArg, Type, Var, child_fields, map_nodes
 from pypto_plugin_autotile.match import matrix_operands
 
 
@@ -29,35 +29,30 @@ class Uses:
 
 def count_uses(function: Function) -> Uses:
     """The reads in a function's body."""
-    counter = _Counter()
-    counter.visit(function.body)
-    return Uses(counter.reads, counter.operands)
-
-
-class _Counter(Visitor):
-    def __init__(self) -> None:
-        self.reads: Counter[Var] = Counter()
-        self.operands: Counter[Var] = Counter()
-
-    def visit_children(self, node: Any) -> None:
-        for field in child_fields(node.__class__):
-            value = field.get(node)
-            items = value if field.kind == NODES else map_nodes(value) if field.kind == "map" else (value,)
-            for item in items:
-                if item is None or isinstance(item, Type):
-                    continue
-                if field.role != DEFINE:
-                    self.visit(item)
-                elif isinstance(item, IterArg):
-                    self.visit(item.init_value)
-
-    def visit_var(self, var: Var) -> None:
-        self.reads[var] += 1
-
-    def visit_call(self, call: Call) -> None:
-        for position in matrix_operands(call):
-            if position < len(call.args):
-                arg = call.args[position]
+    reads: Counter[Var] = Counter()
+    operands: Counter[Var] = Counter()
+    stack: list[Any] = [function.body]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Var):
+            reads[node] += 1
+            continue
+        cls = node.__class__
+        if cls is Call:
+            for position in matrix_operands(node):
+                arg = node.args[position] if position < len(node.args) else None
                 if isinstance(arg, Var):
-                    self.operands[arg] += 1
-        self.visit_children(call)
+                    operands[arg] += 1
+        for field in child_fields(cls):
+            value = field.get(node)
+            kind = field.kind
+            if field.role == DEFINE:
+                if kind == NODES:
+                    stack += [arg.init_value for arg in value if isinstance(arg, IterArg)]
+            elif kind == NODES:
+                stack += value
+            elif kind == MAP:
+                stack += map_nodes(value)
+            elif value is not None and not isinstance(value, Type):
+                stack.append(value)
+    return Uses(reads, operands)

@@ -8,7 +8,7 @@ kernel's classes learn on import, and what differs, stands in the README of the 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pypto_core.diagnostics import DiagnosticError as Error
 from pypto_core.diagnostics import InternalError, UserError
@@ -30,10 +30,35 @@ from pypto.log import (  # noqa: E402
     set_log_level,
 )
 
+if TYPE_CHECKING:
+    from pypto import backend, ir, language, pypto_core, runtime
+    from pypto.ir import compile
+    from pypto.pypto_core import codegen, passes
+
 spellings.teach_all()
 
-_CONSTANTS: dict[str, DataType] = {f"DT_{dtype.name}": dtype for dtype in DataType if dtype.name != "FP64"}
-globals().update(_CONSTANTS)
+DT_BOOL = DataType.BOOL
+DT_INT4 = DataType.INT4
+DT_INT8 = DataType.INT8
+DT_INT16 = DataType.INT16
+DT_INT32 = DataType.INT32
+DT_INT64 = DataType.INT64
+DT_INDEX = DataType.INDEX
+DT_UINT4 = DataType.UINT4
+DT_UINT8 = DataType.UINT8
+DT_UINT16 = DataType.UINT16
+DT_UINT32 = DataType.UINT32
+DT_UINT64 = DataType.UINT64
+DT_FP4 = DataType.FP4
+DT_FP8E4M3FN = DataType.FP8E4M3FN
+DT_FP8E5M2 = DataType.FP8E5M2
+DT_FP8E8M0 = DataType.FP8E8M0
+DT_FP16 = DataType.FP16
+DT_FP32 = DataType.FP32
+DT_BF16 = DataType.BF16
+DT_HF4 = DataType.HF4
+DT_HF8 = DataType.HF8
+DT_TASK_ID = DataType.TASK_ID
 
 _MODULES = {
     "backend": "pypto.backend",
@@ -46,6 +71,28 @@ _MODULES = {
 }
 
 __all__ = [
+    "DT_BF16",
+    "DT_BOOL",
+    "DT_FP4",
+    "DT_FP8E4M3FN",
+    "DT_FP8E5M2",
+    "DT_FP8E8M0",
+    "DT_FP16",
+    "DT_FP32",
+    "DT_HF4",
+    "DT_HF8",
+    "DT_INDEX",
+    "DT_INT4",
+    "DT_INT8",
+    "DT_INT16",
+    "DT_INT32",
+    "DT_INT64",
+    "DT_TASK_ID",
+    "DT_UINT4",
+    "DT_UINT8",
+    "DT_UINT16",
+    "DT_UINT32",
+    "DT_UINT64",
     "DataType",
     "Error",
     "InternalError",
@@ -68,7 +115,6 @@ __all__ = [
     "pypto_core",
     "runtime",
     "set_log_level",
-    *sorted(_CONSTANTS),
 ]
 
 

@@ -68,7 +68,7 @@ def operand(value: Operand, beside: object = None, span: Span = UNKNOWN_SPAN) ->
         return value
     if isinstance(value, bool):
         return ConstBool(value, span=span)
-    if not isinstance(value, int | float):
+    if not isinstance(value, int | float):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may be wrong
         raise TypeError(f"an expression or a number is needed, not {type(value).__name__}")
     kind = beside.type if isinstance(beside, Expr) else None
     dtype = kind.dtype if isinstance(kind, ScalarType) else None
@@ -124,6 +124,13 @@ def _method(build: Callable[..., Expr], swapped: bool = False) -> Callable[..., 
     return method
 
 
+def _prefix(build: Callable[..., Expr]) -> Callable[[Expr], Expr]:
+    def method(value: Expr) -> Expr:
+        return build(value)
+
+    return method
+
+
 _TWO_SIDED = {
     "add": add, "sub": sub, "mul": mul, "truediv": truediv, "floordiv": floordiv, "mod": mod, "pow": pow,
     "and": bit_and, "or": bit_or, "xor": bit_xor, "lshift": bit_shift_left, "rshift": bit_shift_right,
@@ -134,8 +141,8 @@ OPERATORS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         **{f"__{name}__": _method(build) for name, build in _TWO_SIDED.items()},
         **{f"__r{name}__": _method(build, swapped=True) for name, build in _TWO_SIDED.items()},
         **{f"__{b.__name__.lower()}__": _method(b) for b in (lt, le, gt, ge)},
-        "__neg__": lambda value: neg(value),
-        "__invert__": lambda value: bit_not(value),
+        "__neg__": _prefix(neg),
+        "__invert__": _prefix(bit_not),
     }
 )
 """The special methods of expressions. ``==`` and ``!=`` stay those of identity."""

@@ -38,12 +38,10 @@ from pypto_core.ir import (
     InCoreScopeStmt,
     IterArg,
     MemRef,
-    MemRefType,
     Node,
     Op,
     PipeType,
     Program,
-    PtrType,
     ReturnStmt,
     RuntimeScopeStmt,
     ScopeKind,
@@ -56,8 +54,6 @@ from pypto_core.ir import (
     TileType,
     TileView,
     Type,
-    UnknownType,
-    VoidType,
     YieldStmt,
     replace,
     structural_equal,
@@ -70,6 +66,7 @@ class Truth(int):
     """True or False that can be called as well: ``dtype.is_float`` and ``dtype.is_float()``."""
 
     def __call__(self) -> bool:
+        """The truth value."""
         return bool(self)
 
     def __repr__(self) -> str:
@@ -129,10 +126,6 @@ def _renamed(field: str) -> property:
     return property(operator.attrgetter(field))
 
 
-def _constant(value: Any) -> property:
-    return property(lambda node: value)
-
-
 _SCOPE_KINDS: Mapping[type, ScopeKind] = MappingProxyType(
     {
         InCoreScopeStmt: ScopeKind.InCore,
@@ -149,6 +142,16 @@ _SCOPE_KINDS: Mapping[type, ScopeKind] = MappingProxyType(
 def _slot(ref: MemRef, index: Any) -> MemRef:
     """One slot of the allocation."""
     return replace(ref, slot_index=arithmetic.operand(index))
+
+
+def _text(span: Span) -> str:
+    """``file:line:column``."""
+    return str(span)
+
+
+def _statement(node: SeqStmts, index: int) -> Any:
+    """One of the statements."""
+    return node.stmts[index]
 
 
 def _option_names(op: Op) -> list[str]:
@@ -238,7 +241,7 @@ def _span_spellings() -> Iterable[Spelling]:
         return TRUE if valid(span) else FALSE
 
     yield Spelling(Span, "is_valid", property(is_valid), replaces=True)
-    yield Spelling(Span, "to_string", str)
+    yield Spelling(Span, "to_string", _text)
 
 
 def _type_spellings() -> Iterable[Spelling]:
@@ -264,7 +267,7 @@ def _node_spellings() -> Iterable[Spelling]:
     yield Spelling(MemRef, "__getitem__", _slot)
     yield Spelling(YieldStmt, "value", _list_of("values"))
     yield Spelling(ReturnStmt, "value", _list_of("values"))
-    yield Spelling(SeqStmts, "__getitem__", lambda node, index: node.stmts[index])
+    yield Spelling(SeqStmts, "__getitem__", _statement)
     yield Spelling(Call, "arg_directions", property(_directions))
     yield Spelling(Submit, "arg_directions", property(_directions))
     yield Spelling(Op, "get_attr_keys", _option_names)
@@ -276,10 +279,14 @@ def _node_spellings() -> Iterable[Spelling]:
         yield Spelling(Expr, name, function)
 
 
+def _number(member: Any) -> int:
+    return member.value
+
+
 def _enum_spellings() -> Iterable[Spelling]:
     for owner in (AtomicType, CoreType, PipeType):
-        yield Spelling(owner, "__int__", operator.attrgetter("value"))
-        yield Spelling(owner, "__index__", operator.attrgetter("value"))
+        yield Spelling(owner, "__int__", _number)
+        yield Spelling(owner, "__index__", _number)
 
 
 def teach_all() -> None:

@@ -31,7 +31,9 @@ def other_distributions(places: list[str]) -> list[str]:
     """Distributions beside ours that bring a package ``pypto``, as ``name version``, sorted."""
     namesakes = list(metadata.distributions(name=PACKAGE, path=places))
     bringers = [dist for dist in metadata.distributions(path=places) if _brings_package(dist)]
-    named = {dist.metadata["Name"] or "a nameless distribution": dist.version for dist in [*namesakes, *bringers]}
+    named = {
+        dist.metadata["Name"] or "a nameless distribution": dist.version for dist in [*namesakes, *bringers]
+    }
     return [f"{name} {named[name]}" for name in sorted(named) if _normal(name) != OURS]
 
 

@@ -173,7 +173,7 @@ def _join_in_place(out: Grouping, value: Value) -> None:
     at = None if window[1] == FOREVER or operand.window[1] == FOREVER else window[0] - operand.window[0]
     if not out.join(operand, value, value.source, at):
         out.copied_operands.add(value.index)
-        _also_alive(out.of(value), value.memref.size, value.begin)
+        _also_alive(out.of(value), value.size, value.begin)
 
 
 def _join_carries(out: Grouping, stmt: ForStmt | WhileStmt) -> None:
@@ -186,7 +186,7 @@ def _join_carries(out: Grouping, stmt: ForStmt | WhileStmt) -> None:
         fits = source is not None and isinstance(init, Var) and _may_carry(out, init)
         if not (fits and source is not None and isinstance(init, Var) and out.join(source, carry, init)):
             out.copied_inits.add(carry.index)
-            _also_alive(out.of(carry), carry.memref.size, carry.begin)
+            _also_alive(out.of(carry), carry.size, carry.begin)
         if after is not None:
             out.join(carry, after, arg)
 
@@ -204,7 +204,7 @@ def _join_yields(out: Grouping, stmt: ForStmt | WhileStmt | IfStmt, accumulators
             continue
         if (out.of(into).space is MemorySpace.Acc) is not accumulators or out.of(into) is out.of(source):
             continue
-        if into.memref.size != source.memref.size or not _may_carry(out, value):
+        if into.size != source.size or not _may_carry(out, value):
             continue
         if out.of(into).owner is None:
             out.join(source, into, value)

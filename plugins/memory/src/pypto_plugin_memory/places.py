@@ -100,16 +100,16 @@ class Places:
         if link is not None:
             return self.of(link)
         home = owner.memref if owner is not None else self._home(group)
-        if home.size == value.memref.size and self.grouping.delta[value.index] == 0:
+        if home.size == value.size and self.grouping.delta[value.index] == 0:
             return home
-        return MemRef(home.base, _ZERO, value.memref.size, span=value.var.span)
+        return MemRef(home.base, _ZERO, value.size, span=value.var.span)
 
     def _home(self, group: Group) -> MemRef:
         """Storage for values that nothing brought any for."""
         first = min(group.values, key=lambda v: v.index)
         known = self.floating.get(first.index)
         if known is None:
-            size = max(v.memref.size for v in group.values)
+            size = max(v.size for v in group.values)
             stem = _STEMS[first.origin]
             known = self.bases.fresh(stem, group.space, size, first.var.span)
             self.floating[first.index] = known

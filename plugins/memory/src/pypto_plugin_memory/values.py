@@ -26,16 +26,19 @@ from pypto_core.ir import (
     Function,
     IfStmt,
     MakeTuple,
+    MemorySpace,
     MemRef,
     ReturnStmt,
     ScopeStmt,
     Stmt,
+    TileType,
     TupleGetItemExpr,
     Var,
     WhileStmt,
     YieldStmt,
     flatten,
     last_yield,
+    physical_bytes,
 )
 from pypto_core.ops import alias_forbidden, alias_source, is_view, touches_memory
 from pypto_plugin_memory.spans import Interval, merged
@@ -90,6 +93,14 @@ class Value:
     uses: list[tuple[int, Region, Window]] = attrs.field(factory=list)
     apart: list[Value] = attrs.field(factory=list)
     exact: list[Value] = attrs.field(factory=list)
+
+    @property
+    def size(self) -> int:
+        """Bytes that it needs where it gets storage of its own; a window's gaps are not part of it."""
+        kind = self.var.type
+        if self.origin in (Origin.OWNER, Origin.PARAM) or not isinstance(kind, TileType):
+            return self.memref.size
+        return self.memref.size if kind.memory_space is MemorySpace.Acc else physical_bytes(kind)
 
     @property
     def window(self) -> Window:

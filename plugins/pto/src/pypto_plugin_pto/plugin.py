@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pypto_core.host import PluginInfo, hookimpl
 
 if TYPE_CHECKING:
-    from pypto_core.contract import CodePage, OpEmitter, Target
+    from pypto_core.contract import CodePage, Command, OpEmitter, Target
 
 
 @hookimpl
@@ -35,6 +35,20 @@ def pypto_emitters() -> tuple[OpEmitter, ...]:
     from pypto_plugin_pto.catalogue import emitters
 
     return emitters()
+
+
+@hookimpl
+def pypto_commands() -> tuple[Command, ...]:
+    """``pypto check``."""
+    from pypto_core.contract import Command
+
+    return (
+        Command(
+            "check",
+            "pypto_plugin_pto.checker.cli:command",
+            "check PTO text: grammar, tiles, levels, names and types",
+        ),
+    )
 
 
 @hookimpl

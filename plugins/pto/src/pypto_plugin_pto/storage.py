@@ -190,11 +190,12 @@ class Storage:
                 f"pto.tmov ins({source.name} : {source.type}) outs({target.name} : {target.type})"
             )
 
-    def reshaped(self, var: Var, source: TileHandle) -> TileHandle:
-        """``source`` under the type of ``var``, by name and for the moment: the variable is not bound."""
-        kind = var.type
-        assert isinstance(kind, TileType)
-        return self._reshaped(var, kind, source)
+    def reshaped(self, what: str, kind: TileType, source: TileHandle, *, open_extents: bool = False) -> TileHandle:
+        """``source`` under another type, by name: a view for one instruction, bound to no variable.
+
+        ``open_extents``: valid extents are set on it even when they are constants.
+        """
+        return self._reshaped(Var(what, kind), kind, source, open_extents)
 
     def window(
         self, var: Var, source: TileHandle, offset: tuple[Expr, Expr], kind: TileType
@@ -313,11 +314,13 @@ class Storage:
         self._remember(memref, handle)
         return handle
 
-    def _reshaped(self, var: Var, kind: TileType, source: TileHandle) -> TileHandle:
+    def _reshaped(
+        self, var: Var, kind: TileType, source: TileHandle, open_extents: bool = False
+    ) -> TileHandle:
         """A view by name; runtime extents are set on it, as a view takes none from its source."""
         extents = extents_of(kind)
         numbers = tuple(static_dim(v) for v in extents.valid)
-        known = None not in numbers
+        known = None not in numbers and not open_extents
         type_ = self.types.tile(kind, (numbers[0], numbers[1]) if known else (None, None))
         value = self.text.value(
             f"pto.treshape {source.name} : {source.type} -> {type_}", type_, var.name_hint

@@ -17,8 +17,10 @@ from pypto_core.ir import (
     TensorType,
     TileLayout,
     TileType,
+    floordiv,
     static_dim,
 )
+from pypto_plugin_pto.alignment import misaligned
 
 _NAMED: dict[DataType, str] = {
     DataType.BOOL: "i1",
@@ -97,8 +99,6 @@ def extents_of(kind: TileType) -> Extents:
     rows, cols = numbers[0] or 0, numbers[1] or 0
     if kind.dtype is DataType.FP4 and kind.memory_space is MemorySpace.Vec:
         # Two elements share a carrier byte, which is what Vec tiles are counted in.
-        from pypto_core.ir import floordiv
-
         return Extents(rows, cols // 2, valid[0], floordiv(valid[1], 2))
     return Extents(rows, cols, valid[0], valid[1])
 
@@ -128,6 +128,7 @@ class TypeWriter:
         )  # fmt: skip
         text = self._known.get(key)
         if text is None:
+            self._check_alignment(kind, extents, blayout)
             rows, cols = ["?" if v is None else str(v) for v in valid]
             compact = "" if view.compact is CompactMode.null else f", compact={view.compact.value}"
             text = self._known[key] = (
@@ -136,6 +137,22 @@ class TypeWriter:
                 f"slayout={view.slayout.name}, fractal={view.fractal}, pad={view.pad.value}{compact}>"
             )
         return text
+
+    @staticmethod
+    def _check_alignment(kind: TileType, extents: Extents, blayout: TileLayout) -> None:
+        view, space = kind.view, kind.memory_space
+        assert space is not None
+        wrong = misaligned(
+            LOCATIONS[space], extents.rows, extents.cols, kind.dtype.element_bytes, blayout.name,
+            view.slayout.name, view.fractal,
+        )  # fmt: skip
+        if wrong is not None:
+            raise UserError(
+                f"the assembler takes no tile like this: {wrong}",
+                code="PTO-018",
+                facts={"tile": repr(kind), "layout": f"{blayout.name}, {view.slayout.name}, {view.fractal}"},
+                remedy="make the tile larger and narrow it with valid_shape",
+            )
 
     @staticmethod
     def pointer(kind: TensorType) -> str:

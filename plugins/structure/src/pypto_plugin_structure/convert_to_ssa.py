@@ -17,6 +17,7 @@ import attrs
 
 from pypto_core.diagnostics import UNKNOWN_SPAN, InternalError, Note, Span, UserError
 from pypto_core.ir import (
+    PTR,
     AssignStmt,
     BreakStmt,
     Call,
@@ -53,6 +54,7 @@ from pypto_core.ir import (
     substitute,
     type_vars,
     updated,
+    walk,
     walk_stmts,
 )  # fmt: skip
 from pypto_core.verify import mismatches
@@ -74,9 +76,11 @@ def convert_to_ssa(function: Function, ctx: Any = None) -> Function:
     body = unshared(function.body)
     flow = analyse(body)
     renamer = _Renamer(function, body, flow)
+    renamer.check_free()
     if not renamer.repeated:
         return function
     new = renamer.visit(body)
+    renamer.check_reads()
     return function if new is body else replace(function, body=new)
 
 
@@ -115,6 +119,7 @@ class _Renamer(Mutator):
         self.known = Definedness()
         self.gaps: dict[Var, _Gap] = {}
         self.facts: list[Fact] = []
+        self.reads: dict[tuple[object, ...], tuple[Var, Var, tuple[Fact, ...], Stmt | None]] = {}
         self.bounds: dict[Var, tuple[int | None, int | None]] = {}
         self.loops: list[int] = [0]
         self.loop_count = 0
@@ -133,14 +138,34 @@ class _Renamer(Mutator):
     def visit_var(self, var: Var) -> Expr:
         """A read of ``var``: its value, after a check that it surely has one."""
         value = self.current(var)
-        if value is None or (isinstance(value, Var) and value in self.known.doubtful):
-            if value is None or not self.known.proved(value, self.facts):  # type: ignore[arg-type]
-                raise self.unassigned(var, value)
+        if value is None:
+            raise self.unassigned(var, None, self.stmt)
+        if isinstance(value, Var) and value in self.known.doubtful:
+            key = (value, *map(id, (fact for fact, _ in self.facts)))
+            self.reads.setdefault(key, (var, value, tuple(self.facts), self.stmt))
         return value
 
-    def unassigned(self, var: Var, value: Expr | None) -> UserError:
+    def check_free(self) -> None:
+        """Refuse reads of what nothing assigns; symbols may occur in types, and extents of parameters anywhere."""
+        given = self.params | {v for p in self.function.params for v in type_vars(p.type)}
+        whole = self.flow.whole
+        free = {v for v in whole.exposed if v not in whole.assigned and v not in given and v.type is not PTR}
+        stmt: Stmt | None = None
+        for node in walk(self.function.body) if free else ():
+            if isinstance(node, Stmt):
+                stmt = node
+            elif node in free:
+                raise self.unassigned(node, None, stmt)
+
+    def check_reads(self) -> None:
+        """Prove of every doubtful value that it is assigned where it is read: now that all loops are known."""
+        for var, value, facts, stmt in self.reads.values():
+            if not self.known.proved(value, facts):
+                raise self.unassigned(var, value, stmt)
+
+    def unassigned(self, var: Var, value: Expr | None, stmt: Stmt | None) -> UserError:
         name = base_name(var.name_hint)
-        span = self.stmt.span if self.stmt is not None else UNKNOWN_SPAN
+        span = stmt.span if stmt is not None else UNKNOWN_SPAN
         gap = self.gaps.get(value) if isinstance(value, Var) else None
         return UserError(
             f"'{name}' may be read here before it is assigned",

@@ -19,6 +19,7 @@ from pypto_core.ir import (
     ConstBool,
     ConstInt,
     DataType,
+    EvalStmt,
     Expr,
     FloatDiv,
     FloorDiv,
@@ -129,20 +130,21 @@ class _Structurer:
 
         ``holders``: the variables that take what the block's yield hands on, None to leave the yield as it is.
         """
-        flag = self.flag_for(stmts)
         out: list[Stmt] = []
         current, guard = out, None
         for at, stmt in enumerate(stmts):
-            ways = self.exits.of(stmt)
+            ways, last = self.exits.of(stmt), at == len(stmts) - 1
             if type(stmt) in JUMPS and (self.returns or not isinstance(stmt, ReturnStmt)):
                 current += self.leave(stmt)
                 break
             if not ways.kinds or isinstance(stmt, ReturnStmt):
                 current += self.plain(stmt, holders)
-            elif isinstance(stmt, IfStmt) and self.nests(stmt, at == len(stmts) - 1, depth):
-                current.append(self.with_rest(stmt, stmts[at + 1 :], holders, depth))
+            elif isinstance(stmt, IfStmt) and self.nests(stmt, last, depth):
+                current += self.with_rest(stmt, stmts[at + 1 :], holders, depth)
                 break
             else:
+                # Before the statement is rewritten, so that the exits in it set the flag.
+                flag = guard or (None if last or ways.ends else self.flag_for(stmts[at:]))
                 current += self.left_early(stmt)
                 if ways.ends:
                     break
@@ -152,18 +154,13 @@ class _Structurer:
         return out
 
     def close(self, out: list[Stmt], current: list[Stmt], guard: Var | None, span: Span) -> None:
+        """Put statements behind the flag that guards them; without one they stand in ``out`` already."""
         if guard is not None and current:
             out.append(IfStmt(not_(guard), seq(current), span=span))
 
     def flag_for(self, stmts: Sequence[Stmt]) -> Var | None:
-        """The flag that says whether one of the statements was left early; None when none needs one."""
-        kinds = {k for s in stmts if type(s) not in JUMPS for k in self.exits.of(s).kinds}
-        if not kinds or all(
-            isinstance(s, IfStmt) and self.nests(s, i == len(stmts) - 1, 0)
-            for i, s in enumerate(stmts)
-            if type(s) not in JUMPS and self.exits.of(s).kinds
-        ) and len(stmts) <= _MAX_NESTING:
-            return None
+        """The flag that is set by whatever leaves one of these statements early."""
+        kinds = {kind for stmt in stmts for kind in self.exits.of(stmt).kinds}
         if not self.loops:
             if self.returned is None:
                 self.returned = self.new_flag("returned")
@@ -186,16 +183,21 @@ class _Structurer:
 
     def with_rest(
         self, stmt: IfStmt, rest: Sequence[Stmt], holders: Sequence[Var] | None, depth: int
-    ) -> Stmt:
-        """An if whose going-on branch continues with ``rest``."""
+    ) -> list[Stmt]:
+        """An if whose going-on branch continues with ``rest``; nothing when nothing is left in it."""
         arms: list[Stmt] = []
         for body in (stmt.then_body, stmt.else_body):
             stmts = self.handing(flatten(body), stmt.return_vars)
             if not self.exits.of_all(stmts).ends:
                 stmts = [*stmts, *rest]
             arms.append(seq(self.block(stmts, holders, depth + 1), stmt.span))
-        bare = isinstance(arms[1], type(stmt.then_body)) and not flatten(arms[1])
-        return replace(stmt, then_body=arms[0], else_body=None if bare else arms[1], return_vars=())
+        then, other = arms
+        if flatten(then):
+            return [replace(stmt, then_body=then, else_body=other if flatten(other) else None, return_vars=())]
+        condition = not_(stmt.condition)
+        if flatten(other):
+            return [replace(stmt, condition=condition, then_body=other, else_body=None, return_vars=())]
+        return [EvalStmt(stmt.condition, span=stmt.span)] if _calls(stmt.condition) else []
 
     def handing(self, stmts: Sequence[Stmt], holders: Sequence[Var]) -> list[Stmt]:
         """Statements whose yield assigns to variables instead."""

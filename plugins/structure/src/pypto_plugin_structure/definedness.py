@@ -43,9 +43,10 @@ from pypto_core.ir import (
 Fact = tuple[Expr, bool]
 """A condition and whether it holds."""
 
-_FUEL = 400
-_MAX_FACTS = 24
-_MAX_INLINED = 60
+_FUEL = 8000
+"""Operators to look at before a proof is given up: some tens of milliseconds."""
+_MAX_FACTS = 16
+_MAX_INLINED = 24
 
 
 @attrs.frozen(eq=False)
@@ -114,6 +115,7 @@ class _Ground(Mutator):
         super().__init__()
         self.values, self.mapping = values, mapping
         self.budget = _MAX_INLINED
+        self.work = 1
 
     def visit_var(self, var: Var) -> Expr:
         """The value of the mapping, else the definition."""
@@ -128,6 +130,7 @@ class _Ground(Mutator):
 
     def visit_binary_expr(self, node: BinaryExpr) -> Expr:
         """Fold constants."""
+        self.work += 1
         new = super().visit_binary_expr(node)
         return fold_binary(new) if isinstance(new, BinaryExpr) else new
 
@@ -140,7 +143,10 @@ class _Proof:
 
     def ground(self, expr: Expr, mapping: Mapping[Var, Expr]) -> Expr:
         """The expression in terms of carries, loop variables and what is no scalar expression."""
-        return _Ground(self.known.values, mapping).visit(expr)
+        grounding = _Ground(self.known.values, mapping)
+        new = grounding.visit(expr)
+        self.fuel -= grounding.work
+        return new
 
     def plain(self, facts: Iterable[Fact], mapping: Mapping[Var, Expr] = EMPTY_MAP) -> tuple[Fact, ...]:
         """The facts with values for variables, taken apart to comparisons and variables."""
@@ -163,7 +169,7 @@ class _Proof:
             return False
         if not isinstance(value, Var) or value not in self.known.doubtful:
             return True
-        self.fuel -= 1
+        self.fuel -= 5
         if self.fuel < 0:
             return False
         site = self.known.sites[value]

@@ -141,7 +141,9 @@ class ForLoopBuilder(_Returning):
         super().__init__("loop")
         self._iter_args: list[IterArg] = []
 
-    def iter_arg(self, name: str, init_value: Any, type: Type | None = None, span: Span = UNKNOWN_SPAN) -> Var:
+    def iter_arg(
+        self, name: str, init_value: Any, type: Type | None = None, span: Span = UNKNOWN_SPAN
+    ) -> Var:
         """A carried variable, of the type of its initial value unless another is given."""
         init = operand(init_value)
         var = IterArg(name, type or init.type, init, span=span)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, cast
 
 from pypto.arithmetic import index, operand
 from pypto_core.diagnostics import UNKNOWN_SPAN, OpError, Span
@@ -64,7 +64,8 @@ def create_op_call(op_name: str, args: Iterable[Any], *rest: Any, **named: Any) 
 
 def _options_and_span(rest: tuple[Any, ...], named: dict[str, Any]) -> tuple[Options, Span]:
     span: Span = named.pop("span", None) or next((r for r in rest if isinstance(r, Span)), UNKNOWN_SPAN)
-    options = named.pop("kwargs", None) or next((r for r in rest if isinstance(r, Mapping)), {})
+    maps: list[Any] = [item for item in rest if isinstance(item, Mapping)]
+    options: Options = named.pop("kwargs", None) or (maps[0] if maps else {})
     if named or any(not isinstance(r, Span | Mapping) for r in rest if r is not None):
         raise TypeError("create_op_call takes the operator's name, its arguments, its options and a span")
     return options, span
@@ -233,7 +234,7 @@ def _operand(param: Param, value: Any, args: list[Expr | None]) -> Expr:
     if isinstance(value, Expr):
         return value
     if isinstance(value, list | tuple):
-        items: list[Any] = list(value)
+        items = cast("list[Any]", value)
         return MakeTuple(tuple(index(item) for item in items))
     if param.kind in (Kind.INDEX, Kind.DIMS):
         return index(value)

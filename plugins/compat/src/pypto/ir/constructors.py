@@ -65,7 +65,7 @@ def mem_ref(
 
 def _sorted_out(rest: Sequence[Any]) -> tuple[list[Any], Type | None, Span]:
     """Positional arguments after the operands: option maps in order, the type, the span."""
-    maps = [item for item in rest if isinstance(item, Mapping)]
+    maps: list[Any] = [item for item in rest if isinstance(item, Mapping)]
     kinds = [item for item in rest if isinstance(item, Type)]
     spans = [item for item in rest if isinstance(item, Span)]
     if len(maps) + len(kinds) + len(spans) != len(rest) or len(maps) > 2 or len(kinds) > 1 or len(spans) > 1:
@@ -129,7 +129,9 @@ def submit(
 
 def make_tuple(elements: Iterable[Any], span: Span = UNKNOWN_SPAN) -> Expr:
     """``MakeTuple(elements, span)``."""
-    return kernel.MakeTuple(tuple(index(e) if isinstance(e, int) else operand(e) for e in elements), span=span)
+    return kernel.MakeTuple(
+        tuple(index(e) if isinstance(e, int) else operand(e) for e in elements), span=span
+    )
 
 
 def tuple_get_item(tuple: Expr, index: int, span: Span = UNKNOWN_SPAN) -> Expr:
@@ -158,7 +160,9 @@ def binary(cls: type) -> Callable[..., Expr]:
     def build(left: Expr, right: Expr, dtype: DataType, span: Span = UNKNOWN_SPAN) -> Expr:
         return cls(left, right, scalar_type(dtype), span=span)
 
-    build.__doc__ = f"``{cls.__name__}(left, right, dtype, span)``: ``dtype`` is the element type of the result."
+    build.__doc__ = (
+        f"``{cls.__name__}(left, right, dtype, span)``: ``dtype`` is the element type of the result."
+    )
     return build
 
 
@@ -229,7 +233,11 @@ def for_(
 
 
 def while_(
-    condition: Expr, iter_args: Iterable[Any], body: Stmt, return_vars: Iterable[Any], span: Span = UNKNOWN_SPAN
+    condition: Expr,
+    iter_args: Iterable[Any],
+    body: Stmt,
+    return_vars: Iterable[Any],
+    span: Span = UNKNOWN_SPAN,
 ) -> Stmt:
     """``WhileStmt(condition, iter_args, body, return_vars, span)``."""
     return kernel.WhileStmt(condition, tuple(iter_args), body, tuple(return_vars), span=span)
@@ -277,7 +285,7 @@ def function(
     requires_runtime_binding: bool = False,
 ) -> Any:
     """``Function(name, params, return_types, body, span, type=Opaque, …)``; a parameter may be (Var, direction)."""
-    pairs = [p if isinstance(p, tuple) else (p, ParamDirection.In) for p in params]
+    pairs: list[Any] = [p if isinstance(p, tuple) else (p, ParamDirection.In) for p in params]
     return kernel.Function(
         name,
         tuple(var for var, _ in pairs),
@@ -295,5 +303,4 @@ def function(
 
 def program(functions: Any, name: str = "", span: Span = UNKNOWN_SPAN) -> Any:
     """``Program(functions, name, span)``: functions in a list, or in a map by name."""
-    found = functions.values() if isinstance(functions, Mapping) else functions
-    return kernel.Program(name, tuple(found), span=span)
+    return kernel.Program(name, functions, span=span)

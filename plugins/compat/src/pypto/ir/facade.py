@@ -17,6 +17,7 @@ class NodeFacade(type):
     build: Callable[..., Any] | None
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        """A node of the kernel; TypeError for a class without instances of its own."""
         if cls.build is None:
             raise TypeError(f"{cls.__name__} has no instances of its own: use one of its subclasses")
         return cls.build(*args, **kwargs)

@@ -97,7 +97,7 @@ class IRVisitor:
         self.visit_expr(expr.operand)
 
     def _visit_parts(self, node: Any) -> None:
-        for field in child_fields(type(node)):
+        for field in child_fields(node.__class__):
             value = field.get(node)
             if field.kind == kernel.MAP:
                 items: Any = kernel.map_nodes(value)
@@ -129,9 +129,9 @@ class IRMutator(Mutator):
             return self.visit_program(node)
         return self.visit_type(node) if isinstance(node, Type) else node
 
-    def visit_program(self, program: Program) -> Program:
+    def visit_program(self, node: Program) -> Program:
         """Rewrite each function."""
-        return map_functions(program, self.visit_function)
+        return map_functions(node, self.visit_function)
 
     def visit_function(self, function: Function) -> Function:
         """Rewrite parameters, return types and body."""

@@ -13,8 +13,6 @@ from pypto_core.ir import (
     Expr,
     Function,
     FunctionType,
-    Node,
-    Program,
     Stmt,
     TensorType,
     TileType,
@@ -156,5 +154,3 @@ def statements_defining(body: Stmt) -> dict[Var, Stmt]:
         names: tuple[Var, ...] = (stmt.var,) if isinstance(stmt, AssignStmt) else defined_vars(stmt)
         table.update((var, stmt) for var in names)
     return table
-
-

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pypto_core.ir import DataType
 
+if TYPE_CHECKING:
+    from pypto.pypto_core import backend, codegen, ir, passes
+
 _MODULES = ("backend", "codegen", "ir", "passes")
 
-__all__ = ["DataType", "backend", "codegen", "ir", "passes"]  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = ["DataType", "backend", "codegen", "ir", "passes"]
 
 
 def __getattr__(name: str) -> Any:

@@ -5,7 +5,13 @@ from __future__ import annotations
 from pypto_core.contract import Recipe
 from pypto_core.ir import Call, CastMode, DataType, TileType, Var
 from pypto_plugin_pto.emission import Emission
-from pypto_plugin_pto.recipes.writing import as_row, check_element, instruction, tile_type
+from pypto_plugin_pto.recipes.writing import (
+    as_row,
+    as_rows,
+    check_element,
+    instruction,
+    tile_type,
+)
 
 _COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 _BITS = ("tands", "tors", "txors", "tshls", "tshrs")
@@ -22,8 +28,7 @@ def tiles(mnemonic: str, precision: str = "") -> Recipe:
 
     def write(ctx: Emission, call: Call, result: Var | None) -> None:
         check_element(ctx, call)
-        ins = [as_row(ctx, ctx.storage.handle(a)) for a in call.args]
-        out = as_row(ctx, ctx.output(result))
+        ins, out = as_rows(ctx, call), as_row(ctx, ctx.output(result))
         instruction(ctx, mnemonic, ins, out, after=_precision(call, precision) if precision else "")
 
     return write  # type: ignore[return-value]

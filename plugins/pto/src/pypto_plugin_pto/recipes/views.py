@@ -7,10 +7,12 @@ from pypto_core.ir import (
     Call,
     ConstInt,
     MakeTuple,
+    MemorySpace,
     TensorType,
     TileType,
     Var,
     const_index,
+    replace,
 )
 from pypto_plugin_pto.emission import Emission
 from pypto_plugin_pto.recipes.memory import elements
@@ -39,8 +41,14 @@ def fillpad(mnemonic: str) -> Recipe:
     """Everything outside of the valid part gets a value."""
 
     def write(ctx: Emission, call: Call, result: Var | None) -> None:
-        source = ctx.storage.handle(call.args[0])
-        instruction(ctx, mnemonic, [source], ctx.output(result))
+        source, out = ctx.storage.handle(call.args[0]), ctx.output(result)
+        if source.kind.memory_space is MemorySpace.Mat:
+            # There both tile types have to be one, padding included.
+            kind = replace(source.kind.view, pad=out.kind.view.pad, valid_shape=source.kind.valid_shape)
+            source = ctx.storage.reshaped(
+                "unfilled", replace(source.kind, tile_view=kind), source, open_extents=True
+            )
+        instruction(ctx, mnemonic, [source], out)
 
     return write  # type: ignore[return-value]
 

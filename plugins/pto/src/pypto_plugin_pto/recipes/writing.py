@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pypto_core.contract import Operand
-from pypto_core.ir import Call, DataType, TileLayout, TileType, Var, is_const, replace
+from pypto_core.ir import (
+    INDEX_ZERO,
+    Call,
+    Expr,
+    MakeTuple,
+    TileLayout,
+    TileType,
+    add,
+    is_const,
+    mul,
+    replace,
+)
 from pypto_plugin_pto.emission import Emission
 from pypto_plugin_pto.storage import TileHandle
 
@@ -57,14 +68,20 @@ def as_row(ctx: Emission, handle: Operand) -> Operand:
         return handle
     kind = handle.kind
     view = replace(kind.view, blayout=TileLayout.row_major, valid_shape=kind.valid_shape[::-1])
-    row = Var("row", replace(kind, shape=kind.shape[::-1], tile_view=view), span=ctx.function.span)
-    return ctx.storage.reshaped(row, handle)
+    return ctx.storage.reshaped("row", replace(kind, shape=kind.shape[::-1], tile_view=view), handle)
+
+
+def as_rows(ctx: Emission, call: Call) -> list[Operand]:
+    """All operands of a call, which are tiles, by :func:`as_row`; one that occurs twice is viewed once."""
+    seen: dict[Expr, Operand] = {}
+    for arg in call.args:
+        if arg not in seen:
+            seen[arg] = as_row(ctx, ctx.storage.handle(arg))
+    return [seen[arg] for arg in call.args]
 
 
 def linear_index(ctx: Emission, call: Call, position: int) -> Operand:
     """The number of one element of the tile that is operand 0."""
-    from pypto_core.ir import INDEX_ZERO, MakeTuple, add, mul
-
     kind, indices = tile_type(call, 0), call.args[position]
     if not isinstance(indices, MakeTuple) or kind.view.slayout is not TileLayout.none_box:
         raise ctx.error(
@@ -77,9 +94,3 @@ def linear_index(ctx: Emission, call: Call, position: int) -> Operand:
         return ctx.index(add(mul(col, kind.shape[0]), row))
     return ctx.index(add(mul(row, kind.shape[-1]), col))
 
-
-def as_index(ctx: Emission, call: Call, result: Var | None, value: Operand, dtype: DataType) -> None:
-    """Bind a number that is an index in the text to the result, whatever integer type that has."""
-    del call
-    if result is not None:
-        ctx.scalars.env[result] = ctx.scalars.converted(value, DataType.INDEX, dtype, result.name_hint)

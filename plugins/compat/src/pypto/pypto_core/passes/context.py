@@ -45,9 +45,7 @@ class PassContext:
     """
 
     instruments: tuple[Any, ...] = attrs.field(default=(), converter=tuple)
-    verification_level: VerificationLevel = attrs.field(
-        factory=default_level, converter=VerificationLevel.of
-    )
+    verification_level: VerificationLevel = attrs.field(factory=default_level, converter=VerificationLevel.of)
     diagnostic_phase: DiagnosticPhase = DiagnosticPhase.PRE_PIPELINE
     disabled_diagnostics: Any = (DiagnosticCheck.UnusedControlFlowResult,)
     memory_planner: MemoryPlanner = MemoryPlanner.PYPTO

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import attrs
 
@@ -102,5 +101,3 @@ class RoundTripInstrument(PassInstrument):
 def make_roundtrip_instrument() -> RoundTripInstrument:
     """An instrument that prints and reads back the program after every pass."""
     return RoundTripInstrument()
-
-

@@ -20,7 +20,9 @@ def _chooser() -> Any:
     """The chooser's package; ImportError that says what to install when the plugin is absent."""
     found = sorted(entry_points(group="pypto.plugins", name=_PLUGIN), key=lambda entry: entry.value)
     if not found:
-        raise ImportError("the tile chooser comes with another distribution: pip install pypto-plugin-autotile")
+        raise ImportError(
+            "the tile chooser comes with another distribution: pip install pypto-plugin-autotile"
+        )
     return import_module(f"{found[0].value.rpartition('.')[0]}.chooser")
 
 

@@ -28,7 +28,9 @@ class Pass:
         """The program after the pass; a lone function gives the function after it."""
         context = kernel_context()
         pipeline = Pipeline.of([self.kernel_pass], context.host.properties if context.host else {})
-        result = pipeline.run(as_program(program), context.derive(verification=VerificationLevel.NONE)).program
+        result = pipeline.run(
+            as_program(program), context.derive(verification=VerificationLevel.NONE)
+        ).program
         return result.functions[program.name] if isinstance(program, Function) else result
 
     def get_name(self) -> str:
@@ -55,9 +57,9 @@ def _custom(name: str, properties: PassProperties | None, run: Callable[..., Any
     given = properties or PassProperties()
     contract_ = PassContract(
         name=name,
-        requires=names_of(given.required),
-        produces=names_of(given.produced),
-        invalidates=names_of(given.invalidated),
+        requires=frozenset(names_of(given.required)),
+        produces=frozenset(names_of(given.produced)),
+        invalidates=frozenset(names_of(given.invalidated)),
     )
     return Pass(contract.Pass(contract=contract_, run=run, scope=scope))
 
@@ -66,14 +68,22 @@ def create_function_pass(
     transform: Callable[[Function], Function], name: str = "", properties: PassProperties | None = None
 ) -> Pass:
     """A pass from a function that rewrites one function at a time."""
-    return _custom(name or "FunctionPass", properties, lambda node, _: transform(node), PassScope.FUNCTION)
+
+    def run(node: Function, _: Any) -> Function:
+        return transform(node)
+
+    return _custom(name or "FunctionPass", properties, run, PassScope.FUNCTION)
 
 
 def create_program_pass(
     transform: Callable[[Program], Program], name: str = "", properties: PassProperties | None = None
 ) -> Pass:
     """A pass from a function that rewrites the whole program."""
-    return _custom(name or "ProgramPass", properties, lambda node, _: transform(node), PassScope.PROGRAM)
+
+    def run(node: Program, _: Any) -> Program:
+        return transform(node)
+
+    return _custom(name or "ProgramPass", properties, run, PassScope.PROGRAM)
 
 
 def run_verifier(properties: IRPropertySet | None = None) -> Pass:

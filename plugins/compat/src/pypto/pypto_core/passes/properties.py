@@ -114,5 +114,3 @@ class PassProperties:
     required: IRPropertySet = attrs.field(factory=IRPropertySet)
     produced: IRPropertySet = attrs.field(factory=IRPropertySet)
     invalidated: IRPropertySet = attrs.field(factory=IRPropertySet)
-
-

@@ -72,7 +72,9 @@ def runtime_kind_from_name(name: str) -> RuntimeKind:
     """The runtime of that name, in any case; ValueError for any other name."""
     found = RuntimeKind.__members__.get(name.upper())
     if found is None:
-        raise ValueError(f"there is no runtime '{name}'; use one of: {', '.join(RuntimeKind.__members__).lower()}")
+        raise ValueError(
+            f"there is no runtime '{name}'; use one of: {', '.join(RuntimeKind.__members__).lower()}"
+        )
     return found
 
 

@@ -5,17 +5,25 @@ from __future__ import annotations
 import attrs
 
 from pypto_core.ir import (
+    EMPTY,
     AssignStmt,
+    Call,
     Expr,
+    Function,
+    GlobalVar,
+    ParamDirection,
     Program,
     Stmt,
+    Submit,
     Var,
     defined_vars,
     flatten,
+    replace,
     used_vars,
+    walk,
 )
 from pypto_core.ops import written_arguments
-from pypto_core.ir import Call, walk, GlobalVar, ParamDirection, Submit
+from pypto_core.verify import verify_or_raise
 
 
 @attrs.frozen(eq=False)
@@ -67,3 +75,15 @@ def _written(stmt: Stmt, program: Program | None) -> tuple[Var, ...]:
         elif isinstance(node, Call):
             found += [node.args[i] for i in written_arguments(node)]
     return tuple(var for var in found if isinstance(var, Var))
+
+
+def check_inout_use_discipline(region: Stmt, program: Program) -> None:
+    """Raise VerificationError when a region reads a variable after handing it to a function that writes it."""
+    inside = set(defined_vars(region))
+    free = [var for var in used_vars(region) if var not in inside]
+    name = "region"
+    while name in program.functions:
+        name += "_"
+    probe = Function(name, tuple(free), (), region, span=region.span)
+    signatures = [replace(function, body=EMPTY) for function in program]
+    verify_or_raise(Program(program.name, [*signatures, probe]), ("InOutUseValid",))

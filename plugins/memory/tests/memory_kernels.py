@@ -7,12 +7,23 @@ from typing import Any
 
 import numpy as np
 
-from pypto_core.ir import DataType, ParamDirection, Stmt, TileType, Var, eq, floormod, lt, static_shape
+from pypto_core.ir import (
+    DataType,
+    MemorySpace,
+    ParamDirection,
+    Stmt,
+    TileType,
+    Var,
+    add,
+    eq,
+    floormod,
+    lt,
+    static_shape,
+)
 from pypto_core.testing import build as b
 
 ROWS, COLS = 4, 8
 SHAPES = ((ROWS, COLS), (2 * ROWS, COLS), (ROWS, 2 * COLS))
-BLOCKS = 6
 
 
 class Maker:
@@ -46,7 +57,7 @@ class Maker:
             row = index
         return b.let(
             self.name("l"),
-            b.op("tile.load", self.source, b.dims(row, 0), b.dims(h, w), target_memory=b_vec()),
+            b.op("tile.load", self.source, b.dims(row, 0), b.dims(h, w), target_memory=MemorySpace.Vec),
         )
 
     def simple(self, pool: list[Var], index: Var | None) -> list[Stmt]:
@@ -164,7 +175,7 @@ class Maker:
         def body(n: Var, *args: Var) -> list[Stmt]:
             inner = [*pool, *args]
             stmts = self.body(inner, depth + 1, None)
-            more = b.let(self.name("n"), n + 1 if False else _plus_one(n))
+            more = b.let(self.name("n"), add(n, 1))
             return [*stmts, more, b.give(more.var, *self.yields(inner, [a.type for a in args], list(args)))]
 
         stmt = b.repeat(lambda n, *args: lt(n, turns), body, carries)
@@ -185,23 +196,12 @@ class Maker:
         return stmt
 
 
-def _plus_one(n: Var) -> Any:
-    from pypto_core.ir import add
-
-    return add(n, 1)
-
-
-def b_vec() -> Any:
-    from pypto_core.ir import MemorySpace
-
-    return MemorySpace.Vec
-
-
 def kernel(rng: Random, size: int, **options: Any) -> Any:
     """A kernel that stores much of what it computes."""
     maker = Maker(rng, size, **options)
     pool: list[Var] = []
-    stmts: list[Stmt] = [s for s in (maker.load(), maker.load()) for _ in (pool.append(s.var),)]
+    stmts: list[Stmt] = [maker.load(), maker.load()]
+    pool += [s.var for s in stmts]
     while maker.left > 0:
         stmts += maker.body(pool, 0, None)
     for var in rng.sample(pool, min(3, len(pool))):

@@ -213,7 +213,7 @@ class OnBytes(Runner):
         kind = np.dtype(NUMPY[var.type.dtype])
         pitch = self.pitch.get(var, self.shape(var)[1] * kind.itemsize)
         at = self.place(var) + row * pitch + col * kind.itemsize
-        assert 0 <= at and at + width * kind.itemsize <= len(self.memory), "outside the memory"
+        assert at >= 0 and at + width * kind.itemsize <= len(self.memory), "outside the memory"
         return self.memory[at : at + width * kind.itemsize].view(kind)
 
     def chunks(self, var: Var) -> Any:
@@ -239,8 +239,9 @@ class OnBytes(Runner):
             self.pitch[var] = pitch
 
     def alias(self, var: Var, source: Var) -> None:
-        assert self.place(var) == self.place(source)
-        self.start[var] = self.place(source)
+        self.start[var] = self.address(var)
+        assert self.start[var] == self.place(source)
+        self.pitch.pop(var, None)
         if source in self.pitch:
             self.pitch[var] = self.pitch[source]
 

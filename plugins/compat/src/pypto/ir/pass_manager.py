@@ -1,0 +1,184 @@
+"""PassManager: the whole pipeline of what is installed, as the solver orders it."""
+
+from __future__ import annotations
+
+import enum
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from pypto.ir.text import python_print
+from pypto.pypto_core.passes.context import kernel_context
+from pypto.pypto_core.passes.pass_objects import Pass
+from pypto_core.diagnostics import UserError, render_all
+from pypto_core.host import Host, load_host
+from pypto_core.ir import Program
+from pypto_core.run import (
+    MismatchError,
+    PassContext,
+    Pipeline,
+    PipelineStep,
+    Run,
+    as_program,
+    goals_of,
+    make_problem,
+    resolve,
+)
+from pypto_core.solver import Goal, solve
+
+_TARGET = "pto"
+_ENDS = ("AllocatedMemoryAddr", "HasMemRefs")
+
+
+class OptimizationStrategy(enum.Enum):
+    """Which pipeline: there is one."""
+
+    Default = "Default"
+
+
+class PassDumpLevel(enum.Enum):
+    """How programs are dumped between passes."""
+
+    NONE = 0
+    CONCISE = 1
+    EXPLICIT = 2
+
+    @classmethod
+    def of(cls, value: PassDumpLevel | bool) -> PassDumpLevel:
+        """A level; True is CONCISE and False is NONE."""
+        return value if isinstance(value, cls) else cls.CONCISE if value else cls.NONE
+
+
+class PassManager:
+    """Runs the passes of a strategy; which planner they are for is settled when it is made.
+
+    ``passes`` are what a program goes through that has already what no installed pass could make. A run asks the
+    solver again for its own program, and leaves out what that one does not need.
+    """
+
+    def __init__(
+        self,
+        strategy: OptimizationStrategy = OptimizationStrategy.Default,
+        *,
+        analyze_auto_scopes_for_deps: bool = False,
+    ) -> None:
+        if analyze_auto_scopes_for_deps:
+            raise UserError(
+                "no installed pass derives dependencies from automatic scopes",
+                code="PT704",
+                remedy="leave analyze_auto_scopes_for_deps out",
+            )
+        self.strategy = strategy
+        context = kernel_context()
+        self._planner = context.planner
+        self.passes = [Pass(pass_) for pass_ in _passes(context, context.host or load_host())]
+
+    @classmethod
+    def get_strategy(
+        cls,
+        strategy: OptimizationStrategy = OptimizationStrategy.Default,
+        *,
+        analyze_auto_scopes_for_deps: bool = False,
+    ) -> PassManager:
+        """The manager of a strategy, for the planner of the active context."""
+        return cls(strategy, analyze_auto_scopes_for_deps=analyze_auto_scopes_for_deps)
+
+    @property
+    def pass_names(self) -> list[str]:
+        """The names of the passes, in order."""
+        return [pass_.get_name() for pass_ in self.passes]
+
+    def get_pass_names(self) -> list[str]:
+        """The names of the passes, in order."""
+        return self.pass_names
+
+    def pipeline(self, program: Any, context: PassContext | None = None) -> Pipeline:
+        """The pipeline that a program goes through, with the solver's reasons in ``pipeline.plan``.
+
+        Raises MismatchError (a RuntimeError) when the active planner is not the one that the manager was made for,
+        NoPlanError with its reasons when there is no order.
+        """
+        active = context or kernel_context()
+        if active.planner != self._planner:
+            raise MismatchError(
+                f"the pass manager was made for planner {self._planner} and can't run with planner {active.planner}",
+                facts={"pass manager": self._planner, "context": active.planner},
+                remedy="make it inside of the context in which it runs",
+            )
+        host = active.host or load_host()
+        return resolve(active, host, _goals(active, host), as_program(program))
+
+    def run_passes(
+        self,
+        input_ir: Any,
+        dump_ir: bool | PassDumpLevel = False,
+        output_dir: str | Path | None = None,
+        prefix: str = "pl",
+    ) -> Program:
+        """The program after all passes.
+
+        With ``dump_ir`` it is written to ``output_dir`` before the first pass and after each, as
+        ``00_frontend.py`` and ``NN_after_<Pass>.py``.
+        """
+        context = kernel_context()
+        level = PassDumpLevel.of(dump_ir)
+        if level is not PassDumpLevel.NONE:
+            if output_dir is None:
+                raise UserError(
+                    "there is nowhere to dump the passes to", code="PT821", remedy="give output_dir as well"
+                )
+            dump = Dump(Path(output_dir), prefix, explicit=level is PassDumpLevel.EXPLICIT)
+            context = context.derive(instruments=(*context.instruments, dump))
+        program = as_program(input_ir)
+        return self.pipeline(program, context).run(program, context).program
+
+
+@attrs.frozen
+class Dump:
+    """Writes the program before and after the passes of a run, and what each of them reported."""
+
+    directory: Path
+    prefix: str = "pl"
+    explicit: bool = False
+
+    def before_pipeline(self, run: Run) -> None:
+        """Write the input."""
+        self.directory.mkdir(parents=True, exist_ok=True)
+        self._write("00_frontend.py", run.program)
+
+    def after_pass(self, run: Run, step: PipelineStep) -> None:
+        """Write what a pass returned."""
+        stem = f"{step.number:02}_after_{step.name}"
+        self._write(f"{stem}.py", run.program)
+        if run.fresh:
+            (self.directory / f"{stem}.log").write_text(render_all(run.fresh) + "\n", encoding="utf-8")
+
+    def _write(self, name: str, program: Program) -> None:
+        text = python_print(program, self.prefix, concise=not self.explicit, explicit_layout=self.explicit)
+        (self.directory / name).write_text(text, encoding="utf-8")
+
+
+def _goals(context: PassContext, host: Host) -> tuple[Goal, ...]:
+    """What a pipeline is for: PTO text where something writes it, otherwise buffers in their places."""
+    if _TARGET in host.targets:
+        return goals_of(_TARGET, context, host)[1]
+    for name in _ENDS:
+        if any(name in p.contract.produces and _enabled(p, context) for p in host.passes.values()):
+            return (Goal(name, "the default strategy"),)
+    return ()
+
+
+def _enabled(pass_: Any, context: PassContext) -> bool:
+    offered = context.capabilities
+    return pass_.contract.needs <= offered and not pass_.contract.excludes & offered
+
+
+def _passes(context: PassContext, host: Host) -> list[Any]:
+    """The passes for a program that has what none of the installed ones makes."""
+    contracts = [p.contract for p in host.passes.values()]
+    made = {name for c in contracts for name in c.produces - c.requires}
+    goals = _goals(context, host)
+    asked = {goal.property for goal in goals}.union(*(c.requires for c in contracts))
+    plan = solve(make_problem(context, host, goals, frozenset(asked - made), purpose="the default strategy"))
+    return [host.passes[step.name] for step in plan.steps]
