@@ -78,7 +78,7 @@ def synthetic(passes: int, seed: int, *, goal_directed: bool = False, destroyers
             makes.add(broken.pop())
         elif fresh and rng.random() < len(fresh) / (passes - k):
             makes.add(fresh.pop())
-        elif held and rng.random() < 0.1:
+        elif held and rng.random() < 0.02:
             makes.add(rng.choice(held))
         rows.append((needs, makes, kills))
         held += [p for p in sorted(makes) if p not in held]

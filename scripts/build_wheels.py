@@ -44,13 +44,20 @@ def build(project: Path, folder: Path) -> Path:
     return wheels[0]
 
 
-def faults(wheel: Path) -> list[str]:
-    """What is wrong with a wheel: it holds one typed package and its metadata, and nothing else."""
+def package_count(project: Path) -> int:
+    """How many packages a project says that its wheel has."""
+    with open(project / "pyproject.toml", "rb") as file:
+        return len(tomllib.load(file)["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"])
+
+
+def faults(wheel: Path, count: int = 1) -> list[str]:
+    """What is wrong with a wheel: it holds ``count`` typed packages and its metadata, and nothing else."""
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
     tops = sorted({name.split("/")[0] for name in names})
     packages = [top for top in tops if not top.endswith(".dist-info")]
-    found = [] if len(packages) == 1 else [f"one package belongs in it, it has {packages}"]
+    wanted = "one package belongs" if count == 1 else f"{count} packages belong"
+    found = [] if len(packages) == count else [f"{wanted} in it, it has {packages}"]
     found += [f"{package} has no py.typed" for package in packages if f"{package}/py.typed" not in names]
     found += [f"{name} does not belong in it" for name in names if "/tests/" in name or name.endswith(".pyc")]
     return found
@@ -66,7 +73,7 @@ def main() -> int:
     for project in projects(ROOT):
         wheel = build(project, folder)
         print(f"{wheel.name}  {wheel.stat().st_size:,} bytes")
-        for fault in faults(wheel):
+        for fault in faults(wheel, package_count(project)):
             bad += 1
             print(f"  {fault}")
     return 1 if bad else 0

@@ -22,7 +22,7 @@ from typing import Any
 
 import attrs
 
-PREFIX = "pypto_plugin_"
+CORE = "pypto_core-"
 LAYERS = (
     *("diagnostics", "ir", "ops", "text", "language", "contract"),
     *("solver", "host", "run", "testing", "cli"),
@@ -218,8 +218,8 @@ def without(
 def main() -> int:
     """Run the rounds and print one line each."""
     wheels = Path(sys.argv[1]).resolve()
-    plugins = sorted(wheels.glob(f"{PREFIX}*.whl"))
-    [core] = wheels.glob("pypto_core-*.whl")
+    [core] = wheels.glob(f"{CORE}*.whl")
+    plugins = sorted(wheel for wheel in wheels.glob("pypto_*.whl") if wheel != core)
     with tempfile.TemporaryDirectory(prefix="pypto-smoke-") as folder:
         venv.create(folder, with_pip=True)
         env = Environment(Path(folder), wheels)

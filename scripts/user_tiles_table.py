@@ -8,11 +8,18 @@ from __future__ import annotations
 import csv
 import sys
 from pathlib import Path
+from typing import Any
 
 from pypto_core.contract import Backend
 from pypto_core.host import load_host
 from pypto_core.ir import DataType
-from pypto_plugin_autotile.chooser import L0TileResult, Stationarity, choose_l0_tile, config_for, schedule_gates
+from pypto_plugin_autotile.chooser import (
+    L0TileResult,
+    Stationarity,
+    choose_l0_tile,
+    config_for,
+    schedule_gates,
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT / "plugins" / "autotile" / "tests" / "data" / "user_matmul_tiles.csv"
@@ -55,7 +62,7 @@ def schedule(result: L0TileResult, extents: tuple[int, int, int]) -> str:
 
 def cell(backend: Backend, extents: tuple[int, int, int], dtype: DataType, double: bool) -> str:
     """One choice: tile, schedule, wall."""
-    gates = schedule_gates(double_buffer_c=double)
+    gates: dict[str, Any] = dict(schedule_gates(double_buffer_c=double))
     result = choose_l0_tile(config_for(backend, *extents, dtype, **gates))
     m, n, k = result.tile
     return f"{m}, {n}, {k} | {schedule(result, extents)} | {result.estimated_cost_cycles:,}"
@@ -91,7 +98,9 @@ def main() -> int:
     text = page()
     if "--check" in sys.argv[1:]:
         stale = not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text
-        print(f"{PAGE.relative_to(ROOT)} is {'stale: run scripts/user_tiles_table.py' if stale else 'up to date'}")
+        print(
+            f"{PAGE.relative_to(ROOT)} is {'stale: run scripts/user_tiles_table.py' if stale else 'up to date'}"
+        )
         return int(stale)
     PAGE.parent.mkdir(parents=True, exist_ok=True)
     PAGE.write_text(text, encoding="utf-8")

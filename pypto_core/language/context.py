@@ -159,7 +159,7 @@ class Context:
 
     def path_of(self, node: Any) -> str | None:
         """``tile.load`` for ``pl.tile.load``; None for what is no name of the language."""
-        kind = type(node)
+        kind: type = node.__class__
         if kind is ast.Attribute:
             base = node.value
             if type(base) is ast.Name:

@@ -15,8 +15,8 @@ from pypto_core.contract import PassContract, Property, PropertyKind, Relation
 
 T = TypeVar("T")
 
-DEFAULT_NODE_BUDGET = 200_000
-"""States the search may open before it gives up with PT309: some seconds of work, where plans need tens."""
+DEFAULT_NODE_BUDGET = 20_000
+"""States one search may open before it gives up with PT309; a plan needs tens of them, so this is a stop, not a limit."""
 
 
 @attrs.frozen(order=True)

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import copy
 import heapq
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import attrs
 
@@ -128,8 +128,8 @@ class Search:
         for b in range(width):
             if self.contested >> b & 1 or not self.makers[b] & self.must:
                 self.open_bits |= 1 << b
-        self.dead: dict[Key, int] = {}
-        self.fine: dict[Key, int] = {}
+        self.dead: dict[int, list[tuple[int, int]]] = {}
+        self.fine: dict[int, list[tuple[int, int]]] = {}
 
     def _clashes(self, i: int) -> int:
         """The atoms whose order with atom i matters: one ends what the other needs or makes, or its hope."""
@@ -191,18 +191,37 @@ class Search:
                 child = self._branch(frame, i)
                 if child is True:
                     for done in stack:
-                        self._remember(self.fine, done, min)
+                        self._remember(self.fine, *done.key, done.budget)
                     return True
                 if child is not False:
                     stack.append(child)
                     break
             else:
-                self._remember(self.dead, frame, max)
+                self._remember(self.dead, *frame.key, frame.budget)
                 stack.pop()
         return False
 
-    def _remember(self, table: dict[Key, int], frame: _Frame, better: Callable[[int, int], int]) -> None:
-        table[frame.key] = better(table.get(frame.key, frame.budget), frame.budget)
+    def _live(self, held: int, ran: int) -> int:
+        """What of a state still matters: the contested properties that somebody may need. The rest follows from ``ran``."""
+        live = 0
+        for b in bits(held & self.contested):
+            if self.model.goal >> b & 1 or self.users[b] & ~ran:
+                live |= 1 << b
+        return live
+
+    def _known(self, held: int, ran: int, budget: int) -> bool | None:
+        """The remembered answer: more properties or a higher budget never hurt."""
+        live = self._live(held, ran)
+        for other, spent in self.dead.get(ran, ()):
+            if not live & ~other and budget <= spent:
+                return False
+        for other, spent in self.fine.get(ran, ()):
+            if not other & ~live and budget >= spent:
+                return True
+        return None
+
+    def _remember(self, table: dict[int, list[tuple[int, int]]], held: int, ran: int, budget: int) -> None:
+        table.setdefault(ran, []).append((self._live(held, ran), budget))
 
     def _branch(self, frame: _Frame, i: int) -> _Frame | bool:
         held, ran = frame.key
@@ -245,15 +264,14 @@ class Search:
             budget = UNBOUNDED  # one entry in the memory stands for every budget that can't run out
         else:
             budget += chosen.bit_count()
-        if self.dead.get(key, -1) >= budget:
-            return False
-        if self.fine.get(key, UNBOUNDED + 1) <= budget:
-            return True
+        known = self._known(held, ran, budget)
+        if known is not None:
+            return known
         self.states += 1
         if self.states > self.limit:
             raise BudgetExceeded(self.limit)
         if not self._reaches(held, ran):
-            self.dead[key] = UNBOUNDED
+            self._remember(self.dead, held, ran, UNBOUNDED)
             return False
         return _Frame(key, chosen, budget, iter(self._branches(held, ran, chosen, choices, slack)))
 

@@ -49,6 +49,14 @@ def verify_has_mem_refs(program: Program, backend: object = None) -> Iterator[Di
                 remedy="run InitMemRef",
                 facts={"function": function.name},
             )
+        for call, stmt in _unnamed(reading):
+            yield _HAS.error(
+                1,
+                f"the tile that '{call.op.name}' makes has no variable, hence no MemRef",
+                place(call.span, stmt.span),
+                remedy="run FlattenCallExpr, then InitMemRef",
+                facts={"function": function.name},
+            )
         for var, stmt in reading.defs.items():
             kind = var.type
             if isinstance(kind, TileType) and kind.memref is not None and kind.memref.is_pinned:
@@ -79,6 +87,14 @@ def _placeless(reading: Scan) -> list[tuple[Var, Stmt]]:
     return found
 
 
+def _unnamed(reading: Scan) -> Iterator[tuple[Call, Stmt]]:
+    """Calls inside of other expressions that make a tile: it will need a place of its own."""
+    for call, stmt in reading.calls:
+        whole = stmt.value if isinstance(stmt, AssignStmt) else getattr(stmt, "expr", None)
+        if isinstance(call, Call) and isinstance(call.type, TileType) and call is not whole:
+            yield call, stmt
+
+
 def _lies_in_pipe(value: Expr, in_pipe: set[Var]) -> bool:
     if isinstance(value, Var):
         return value in in_pipe
@@ -102,6 +118,8 @@ def verify_allocated_memory_addr(program: Program, backend: Backend | None = Non
         reading = scan(function)
         for var, stmt in _placeless(reading):
             yield _unplaced(function, shown(var), stmt, "it has no MemRef")
+        for call, stmt in _unnamed(reading):
+            yield _unplaced(function, f"of '{call.op.name}'", stmt, "it has no variable, hence no MemRef")
         highest: dict[MemorySpace, tuple[int, str]] = {}
         for var, stmt in reading.defs.items():
             kind = var.type

@@ -56,8 +56,8 @@ def verify_acc_compact_valid(program: Program, backend: object = None) -> Iterat
     """Find accumulators that are written and read at different pitches.
 
     A multiplication writes its columns of boxes at a pitch of the left operand's valid rows, rounded up to 16. Readers
-    recompute that pitch for a compact tile and take the physical rows otherwise. 1: valid rows that may be fewer
-    than the physical rows in a tile that is not compact. 2: a left operand whose known rows give a pitch that is
+    recompute that pitch for a compact tile and take the physical rows otherwise. 1: valid rows that may give another
+    pitch than the physical rows in a tile that is not compact. 2: a left operand whose known rows give a pitch that is
     provably not the one at which the result is read.
     """
     for call, stmt in _calls(program):
@@ -72,7 +72,9 @@ def _compact(call: Call, kind: TileType, left: int, stmt: Stmt) -> Iterator[Diag
     rows, valid = kind.shape[0], kind.valid_shape[0]
     compact = kind.view.compact is not CompactMode.null
     physical, written = _pitch(static_dim(rows)), None
-    if not compact and prove_eq(valid, rows) is not True and physical != _FRACTAL_ROWS:
+    # A few rows less than whole boxes leave the pitch as it is.
+    same_pitch = physical is not None and physical in (_FRACTAL_ROWS, _pitch(static_dim(valid)))
+    if not compact and not same_pitch and prove_eq(valid, rows) is not True:
         yield _COMPACT.error(
             1,
             f"the accumulator of '{call.op.name}' may hold fewer rows than it has, but is not compact",

@@ -63,6 +63,7 @@ def test_tiles_have_a_place() -> None:
     for kind in (FunctionType.Opaque, FunctionType.InCore, FunctionType.Orchestration):
         assert found(name, bind(placed(0)), kind=kind) == []
         assert found(name, bind(free), kind=kind) == [1]
+        assert found(name, bind(placed(0, is_pinned=True)), kind=kind) == [1], "declared, not laid out"
     loop = b.loop(4, lambda i, c: [b.give(c)], carries={"c": Var("x", free)})
     assert found(name, loop) == [1, 1], "carry and result"
 

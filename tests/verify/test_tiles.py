@@ -181,6 +181,8 @@ def accumulate(acc: TileType, lhs_rows: int | Expr, op: str = "tile.matmul_acc")
         (64, 64, False, 16, [2]),  # declared full, written at 16
         (64, 64, False, N, []),  # not known to be wrong
         (64, 64, False, 60, []),  # 60 rows take four boxes too
+        (64, 60, False, 60, []),  # declared or not
+        (64, 48, False, 48, [1]),
         (64, 32, True, 16, [2]),
         (16, 5, False, 5, []),  # one box has one pitch
         (16, N, False, N, []),

@@ -55,7 +55,12 @@ def run() -> list[Figure]:
     """Seconds for 200 products of ten shapes, and of 200 shapes; time per product at 1,000 against 100."""
     small, large = _seconds(kernel(100), cold=False) / 100, _seconds(kernel(1000), cold=False) / 1000
     return [
-        Figure(name="AutoTile, 200 products of 10 shapes, cold", value=_seconds(kernel(200)), unit="s", target=0.5),
+        Figure(
+            name="AutoTile, 200 products of 10 shapes, cold",
+            value=_seconds(kernel(200)),
+            unit="s",
+            target=0.5,
+        ),
         Figure(
             name="AutoTile, 200 products of 200 shapes, cold",
             value=_seconds(kernel(200, distinct=True)),

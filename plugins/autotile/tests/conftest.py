@@ -36,7 +36,14 @@ from pypto_plugin_autotile.auto_tile import auto_tile_matmul_l0
 from pypto_plugin_autotile.options import AutoTileOptions
 
 REQUIRED = ("SSAForm", "SplitIncoreOrch", "IncoreTileOps", "TileOps2D", "NormalizedStmtStructure")
-CHECKED = (*REQUIRED, *STRUCTURAL, "NoNestedCalls", "TileTypeCoherence", "AssignTypeSymmetry", "AccCompactValid")
+CHECKED = (
+    *REQUIRED,
+    *STRUCTURAL,
+    "NoNestedCalls",
+    "TileTypeCoherence",
+    "AssignTypeSymmetry",
+    "AccCompactValid",
+)
 
 # Sizes of the machines as their manuals give them, so that the checker does not believe the backend values.
 SIZES = {
@@ -122,7 +129,9 @@ def _check_product(call: Call, backend: str) -> None:
         kind = arg.type
         assert isinstance(kind, TileType)
         shape = static_shape(kind.shape) or (0, 0)
-        assert shape[0] * shape[1] * kind.dtype.bits // 8 <= SIZES[backend][space], f"{kind!r} exceeds {space}"
+        assert shape[0] * shape[1] * kind.dtype.bits // 8 <= SIZES[backend][space], (
+            f"{kind!r} exceeds {space}"
+        )
     assert isinstance(call.type, TileType)
     assert bytes_of(call.type, backend) <= SIZES[backend]["Acc"], f"{call.type!r} exceeds L0C"
 
@@ -170,10 +179,14 @@ class Kit:
         lines = "\n".join("        " + line for line in body.strip("\n").splitlines())
         return parse(HEAD.format(kind=kind, params=", ".join(params), result=result, body=lines))
 
-    def plain(self, M: int, N: int, K: int, dtype: str = "BF16", use: str = "", kind: str = "InCore") -> Program:
+    def plain(
+        self, M: int, N: int, K: int, dtype: str = "BF16", use: str = "", kind: str = "InCore"
+    ) -> Program:
         """Load both operands, multiply, store; ``use`` replaces the last two statements."""
         out = tensor(M, N, self.result(dtype))
-        body = self.loads(M, N, K) + (use or "c = pl.matmul(lhs, rhs)\nres = pl.store(c, [0, 0], out)\nreturn res")
+        body = self.loads(M, N, K) + (
+            use or "c = pl.matmul(lhs, rhs)\nres = pl.store(c, [0, 0], out)\nreturn res"
+        )
         params = (f"a: {tensor(M, K, dtype)}", f"b: {tensor(K, N, dtype)}", f"out: pl.Out[{out}]")
         return self.program(params, out, body, kind)
 
@@ -189,7 +202,13 @@ class Kit:
         )
 
     def tile(
-        self, program: Program, backend: str, planner: str = "pypto", *, check: bool | None = True, **options: Any
+        self,
+        program: Program,
+        backend: str,
+        planner: str = "pypto",
+        *,
+        check: bool | None = True,
+        **options: Any,
     ) -> Tiled:
         """Run the pass; its input and output are verified, the output reads back from its text, and its L0 values are
         checked.
@@ -200,7 +219,11 @@ class Kit:
             **{k: options.pop(k) for k in ("k_only_fallback", "mark_pipelines") if k in options}
         )
         context = PassContext(
-            backend=self.backend(backend), planner=planner, host=self.host, options=options, pass_options=switches
+            backend=self.backend(backend),
+            planner=planner,
+            host=self.host,
+            options=options,
+            pass_options=switches,
         )
         with context:
             verify_or_raise(program, CHECKED)

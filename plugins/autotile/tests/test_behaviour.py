@@ -46,7 +46,7 @@ def extents(most: int) -> st.SearchStrategy[int]:
 @st.composite
 def cases(draw: Any, most: int, work: int) -> Case:
     M, N, K = (draw(extents(most)) for _ in range(3))
-    while M * N * K > work:
+    while work < M * N * K:
         M, N, K = (max(16, extent // 32 * 16) if extent == max(M, N, K) else extent for extent in (M, N, K))
     planner = draw(st.sampled_from(PLANNERS))
     return Case(
@@ -88,14 +88,16 @@ def test_large_products_fit(kit: Any, case: Case) -> None:
 
 
 @settings(max_examples=40)
-@given(case=cases(1024, 1 << 22), cond=st.sampled_from(("", ", flag == 1", ", True")), steps=st.integers(1, 3))
+@given(
+    case=cases(1024, 1 << 22), cond=st.sampled_from(("", ", flag == 1", ", True")), steps=st.integers(1, 3)
+)
 def test_accumulations(kit: Any, case: Case, cond: str, steps: int) -> None:
     """Several steps of a caller's own reduction; without a predicate the first one is a product of its own."""
     names, out = params(case, "flag: pl.Scalar[pl.INDEX]")
     body = kit.loads(case.M, case.N, case.K)
     if cond == "":
-        body += "a0 = pl.tile.extract(lhs, 0, 0, [{M}, 16], target_memory=pl.Mem.Left)\n".format(M=case.M)
-        body += "b0 = pl.tile.extract(rhs, 0, 0, [16, {N}], target_memory=pl.Mem.Right)\n".format(N=case.N)
+        body += f"a0 = pl.tile.extract(lhs, 0, 0, [{case.M}, 16], target_memory=pl.Mem.Left)\n"
+        body += f"b0 = pl.tile.extract(rhs, 0, 0, [16, {case.N}], target_memory=pl.Mem.Right)\n"
         body += "c0 = pl.tile.matmul(a0, b0)\n"
         if (case.M + case.N) * 16 * 4 > 65536 or case.M * case.N * 4 > 65536:
             return

@@ -36,7 +36,9 @@ def test_the_planner_opens_two_accumulators() -> None:
 
 
 def test_other_types_and_questions() -> None:
-    output = run("64", "1024", "256", "--dtype", "int8", "--backend", "a5", "--ask", "64,512,64", "--top", "2").output
+    output = run(
+        "64", "1024", "256", "--dtype", "int8", "--backend", "a5", "--ask", "64,512,64", "--top", "2"
+    ).output
     lines = output.splitlines()
     assert lines[2].startswith("64, 1024, 32")
     assert any(line.startswith("64, 512, 64:") for line in lines)
@@ -70,7 +72,9 @@ def codes_in_sources() -> set[str]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 text = node.value
-                if (text.startswith("PT6") and len(text) == 5) or (text.startswith("PH-AT-") and len(text) == 9):
+                if (text.startswith("PT6") and len(text) == 5) or (
+                    text.startswith("PH-AT-") and len(text) == 9
+                ):
                     found.add(text)
     return found
 

@@ -36,7 +36,9 @@ def test_it_stands_before_spaces_are_inferred(kit: Any, planner: str) -> None:
     with context:
         plan = resolve(context, kit.host, goals, kit.plain(256, 256, 256)).plan
     names = [step.name for step in plan.steps]
-    assert names.index("FlattenCallExpr") < names.index("AutoTileMatmulL0") < names.index("InferTileMemorySpace")
+    assert (
+        names.index("FlattenCallExpr") < names.index("AutoTileMatmulL0") < names.index("InferTileMemorySpace")
+    )
 
 
 def test_operands_placed_by_hand_do_not_switch_it_off(kit: Any) -> None:
@@ -60,7 +62,11 @@ def test_nested_calls_reach_it_flattened(kit: Any, backend: str, shape: tuple[in
     M, N, K = shape
     use = "res = pl.store(pl.matmul(lhs, rhs), [0, 0], out)\nreturn res"
     compiled = compile(
-        kit.plain(M, N, K, use=use), backend=backend, goal="TileMemoryInferred", verification="BASIC", host=kit.host
+        kit.plain(M, N, K, use=use),
+        backend=backend,
+        goal="TileMemoryInferred",
+        verification="BASIC",
+        host=kit.host,
     )
     loops = [node for node in walk(compiled.program) if isinstance(node, ForStmt)]
     assert any(loop.kind is ForKind.Pipeline for loop in loops)
@@ -73,7 +79,9 @@ def test_nested_calls_reach_it_flattened(kit: Any, backend: str, shape: tuple[in
 
 
 def test_hints_come_out_of_a_compilation(kit: Any) -> None:
-    use = "c = pl.matmul(lhs, rhs)\none = pl.store(c, [0, 0], out)\nres = pl.store(c, [0, 0], one)\nreturn res"
+    use = (
+        "c = pl.matmul(lhs, rhs)\none = pl.store(c, [0, 0], out)\nres = pl.store(c, [0, 0], one)\nreturn res"
+    )
     compiled = compile(
         kit.plain(512, 512, 64, use=use), backend="910b", goal="TileMemoryInferred", host=kit.host
     )
@@ -93,7 +101,11 @@ return res"""
 
     class Noted(Mutator):
         def visit_call(self, call: Call) -> Call:
-            return replace(call, attrs={"note": call.name}) if call.name in ("tile.matmul", "tile.store") else call
+            return (
+                replace(call, attrs={"note": call.name})
+                if call.name in ("tile.matmul", "tile.store")
+                else call
+            )
 
     program = Noted().visit(kit.plain(512, 544, 64, use=use))
     tiled = kit.tile(program, "910b")

@@ -14,7 +14,11 @@ LEFT, RIGHT = "target_memory=pl.Mem.Left", "target_memory=pl.Mem.Right"
 def operands(M: int, N: int, K: int, dtype: str) -> tuple[tuple[str, ...], str]:
     result = "INT32" if dtype == "INT8" else "FP32"
     out = f"pl.Tensor[[{M}, {N}], pl.{result}]"
-    params = (f"a: pl.Tensor[[{M}, {K}], pl.{dtype}]", f"b: pl.Tensor[[{K}, {N}], pl.{dtype}]", f"out: pl.Out[{out}]")
+    params = (
+        f"a: pl.Tensor[[{M}, {K}], pl.{dtype}]",
+        f"b: pl.Tensor[[{K}, {N}], pl.{dtype}]",
+        f"out: pl.Out[{out}]",
+    )
     return params, out
 
 
@@ -89,11 +93,14 @@ return res
 
 def test_accumulation_without_a_predicate_never_overwrites(kit: Any) -> None:
     params, out = operands(64, 64, 512, "BF16")
-    seeded = kit.loads(64, 64, 512) + """
+    seeded = (
+        kit.loads(64, 64, 512)
+        + """
 half = pl.tile.extract(lhs, 0, 0, [64, 16], target_memory=pl.Mem.Left)
 other = pl.tile.extract(rhs, 0, 0, [16, 64], target_memory=pl.Mem.Right)
 start = pl.tile.matmul(half, other)
 """
+    )
     tiled = kit.tile(
         kit.program(params, out, seeded + "c = pl.tile.matmul_acc(start, lhs, rhs)\nres = pl.store(c, [0, 0], out)\n"
                     "return res"), "910b")  # fmt: skip
@@ -222,7 +229,9 @@ return res
     kit.same(tiled)
 
 
-def chain_kernel(kit: Any, M: int, K: int, N: int, P: int = 64, mode: str = "rint", dtype: str = "BF16") -> Any:
+def chain_kernel(
+    kit: Any, M: int, K: int, N: int, P: int = 64, mode: str = "rint", dtype: str = "BF16"
+) -> Any:
     """c = a @ b, narrowed, times e."""
     params = (
         f"a: pl.Tensor[[{M}, {K}], pl.{dtype}]", f"b: pl.Tensor[[{K}, {N}], pl.{dtype}]",
@@ -289,7 +298,9 @@ t{step} = pl.store(c{step}, [{row}, {col}], {target})"""
     kit.expect(tiled, *operands(M, N, K, "FP32"), body + "\nreturn t3")
 
 
-def narrow_kernel(kit: Any, M: int, N: int, K: int, rows: object, dtype: str = "INT8", extra: str = "") -> Any:
+def narrow_kernel(
+    kit: Any, M: int, N: int, K: int, rows: object, dtype: str = "INT8", extra: str = ""
+) -> Any:
     params, out = operands(M, N, K, dtype)
     params = (*params[:2], extra, params[2]) if extra else params
     head = (
@@ -324,7 +335,9 @@ return res
             assert call.type.view.compact.name == "normal"
 
 
-def split_k_kernel(kit: Any, M: int, N: int, panel: int, steps: int, dtype: str, peeled: bool, cond: str) -> Any:
+def split_k_kernel(
+    kit: Any, M: int, N: int, panel: int, steps: int, dtype: str, peeled: bool, cond: str
+) -> Any:
     params, out = operands(M, N, panel * steps, dtype)
     reduction = (
         f"""    if {cond}:
@@ -367,7 +380,9 @@ def test_a_predicated_split_k_chain_is_cut_outside_of_its_loop(kit: Any, cond: s
         if vn != pn:
             seed += f"s{step}n = pl.tile.set_validshape(s{step}, {vm}, {vn})\n"
         name = f"s{step}n" if vn != pn else f"s{step}"
-        body += seed + f"""
+        body += (
+            seed
+            + f"""
 for kb, (acc,) in pl.pipeline(2, stage=2, init_values=({name},)):
     k0 = kb * 128
     at{step} = pl.load(a, [{row}, k0], [{pm}, 128], [{vm}, 128], {MAT})
@@ -376,6 +391,7 @@ for kb, (acc,) in pl.pipeline(2, stage=2, init_values=({name},)):
     r{step} = pl.yield_(step{step})
 t{step} = pl.store(r{step}, [{row}, {col}], {target})
 """
+        )
         target = f"t{step}"
     kit.expect(tiled, params, out, body + "return t3")
     kit.same(tiled)

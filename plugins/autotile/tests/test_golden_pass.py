@@ -61,14 +61,22 @@ PLAIN = [
     ("910b", "BF16", (384, 64, 256), "pypto", [(P, 0, 256, 256, False), (P, 0, 384, 128, False)], (128, 64), (64, 256)),
     ("910b", "BF16", (384, 64, 512), "pypto", [(P, 0, 512, 256, False), (P, 0, 384, 128, False)], (128, 64), (64, 256)),
     ("910b", "BF16", (272, 32, 416), "pypto", [(P, 0, 256, 256, False), (P, 0, 192, 96, False)], (96, 32), (32, 256)),
-    ("910b", "BF16", (256, 128, 544), "pypto", [(R, 0, 256, 256, False), (P, 0, 512, 128, False)], (256, 128), (128, 128)),
+    ("910b", "BF16", (256, 128, 544), "pypto", [(R, 0, 256, 256, False), (P, 0, 512, 128, False)],
+     (256, 128), (128, 128)),
     ("910b", "BF16", (192, 64, 512), "pypto", [(R, 0, 512, 512, False), (P, 0, 192, 64, False)], (64, 64), (64, 512)),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("backend", "dtype", "shape", "planner", "loops", "left", "right"), PLAIN)
 def test_stored_products(
-    kit: Any, backend: str, dtype: str, shape: tuple[int, int, int], planner: str, loops: Any, left: Any, right: Any
+    kit: Any,
+    backend: str,
+    dtype: str,
+    shape: tuple[int, int, int],
+    planner: str,
+    loops: Any,
+    left: Any,
+    right: Any,
 ) -> None:
     M, K, N = shape
     tiled = kit.tile(kit.plain(M, N, K, dtype), backend, planner)
@@ -147,7 +155,8 @@ def chained(kit: Any, M: int, K: int, N: int, dtype: str = "BF16", P: int = 64, 
 
 def assembles(tiled: Any) -> list[Any]:
     return [
-        tuple(getattr(o, "value", None) for o in call.args[2].elements) for call in tiled.calls("tile.assemble")
+        tuple(getattr(o, "value", None) for o in call.args[2].elements)
+        for call in tiled.calls("tile.assemble")
     ]
 
 
@@ -157,7 +166,12 @@ def assembles(tiled: Any) -> list[Any]:
         ((256, 256, 256), "pypto", [(P, 0, 256, 64, False)] * 2, [(0, 0), (128, 0)]),
         ((128, 128, 512), "pypto", [(P, 0, 128, 64, False)] * 2, [(0, 0), (0, 256)]),
         ((128, 128, 512), "dsa_rp", [(R, 0, 512, 256, False), (P, 0, 128, 64, True)], [(None, None)]),
-        ((128, 64, 272), "pypto", [(P, 0, 128, 128, False), (P, 0, 256, 128, False)], [(None, None), (0, 256)]),
+        (
+            (128, 64, 272),
+            "pypto",
+            [(P, 0, 128, 128, False), (P, 0, 256, 128, False)],
+            [(None, None), (0, 256)],
+        ),
         ((256, 32, 256), "pypto", [(P, 0, 256, 256, False), (P, 0, 256, 128, False)], [(None, None)]),
     ],
 )
@@ -336,7 +350,9 @@ return res
     tiled = kit.tile(program, "910b")
     offsets = [tuple(o.value for o in call.args[1].elements) for call in tiled.calls("tile.store")]
     assert offsets == stores
-    outer = [loop for stmt, loops in tiled.stmts() if isinstance(stmt, ForStmt) and not loops for loop in (stmt,)]
+    outer = [
+        loop for stmt, loops in tiled.stmts() if isinstance(stmt, ForStmt) and not loops for loop in (stmt,)
+    ]
     assert len(outer) == len(stores)
     nested = [stmt for stmt, loops in tiled.stmts() if isinstance(stmt, ForStmt) and loops]
     wanted = [k for k in inner for _ in range(2 if peeled else 1)]

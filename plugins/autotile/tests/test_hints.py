@@ -27,7 +27,9 @@ def only(tiled: Any, code: str, line: str = "c = pl.") -> Any:
     return hint
 
 
-def kernel(kit: Any, M: int, N: int, K: int, body: str, dtype: str = "BF16", *more: str, loads: str = "") -> Any:
+def kernel(
+    kit: Any, M: int, N: int, K: int, body: str, dtype: str = "BF16", *more: str, loads: str = ""
+) -> Any:
     out = f"pl.Tensor[[{M}, {N}], pl.{kit.result(dtype)}]"
     params = (f"a: pl.Tensor[[{M}, {K}], pl.{dtype}]", f"b: pl.Tensor[[{K}, {N}], pl.{dtype}]", *more,
               f"out: pl.Out[{out}]")  # fmt: skip
@@ -72,7 +74,9 @@ def test_006_a_left_operand_of_the_vector_core(kit: Any) -> None:
         "lhs = pl.load(a, [0, 0], [512, 64], target_memory=pl.Mem.Vec)\n"
         f"rhs = pl.load(b, [0, 0], [64, 512], {MAT})\n"
     )
-    tiled = kit.tile(kernel(kit, 512, 512, 64, "c = pl.matmul(lhs, rhs)\n" + STORE, loads=loads), "910b", check=False)
+    tiled = kit.tile(
+        kernel(kit, 512, 512, 64, "c = pl.matmul(lhs, rhs)\n" + STORE, loads=loads), "910b", check=False
+    )
     assert "vector core" in only(tiled, "PH-AT-006").message
 
 
@@ -274,7 +278,9 @@ def test_011_a_bias_of_which_no_window_can_be_loaded(kit: Any, before: str, afte
 
 def test_loads_between_bias_product_and_store_do_not_matter(kit: Any) -> None:
     more = "part = pl.load(aux, [0, 0], [16, 16])\n"
-    tiled = kit.tile(biased(kit, 256, 1024, 64, more + PRODUCT + "p2 = pl.load(aux, [0, 0], [16, 16])\n" + STORE), "910b")
+    tiled = kit.tile(
+        biased(kit, 256, 1024, 64, more + PRODUCT + "p2 = pl.load(aux, [0, 0], [16, 16])\n" + STORE), "910b"
+    )
     assert tiled.hints == ()
     assert not any(call.type.shape[1].value == 1024 for call in tiled.calls("tile.load")
                    if call.type.shape[0].value == 1), "the whole row is no longer loaded"  # fmt: skip
@@ -301,10 +307,12 @@ def test_a_bias_in_its_table_that_is_too_wide(kit: Any) -> None:
     "loads",
     [
         "lhs = pl.load(a, [0, 0], [64, 512], target_memory=pl.Mem.Mat)\nrhs = pl.load(b, [0, 0], [512, 64])\n",
-        "l0 = pl.load(a, [0, 0], [64, 512], target_memory=pl.Mem.Mat)\n"
-        "lhs = pl.tile.extract(l0, 0, 0, [64, 512], target_memory=pl.Mem.Left)\n"
-        "r0 = pl.load(b, [0, 0], [512, 64], target_memory=pl.Mem.Mat)\n"
-        "rhs = pl.tile.extract(r0, 0, 0, [512, 64], target_memory=pl.Mem.Right)\n",
+        (
+            "l0 = pl.load(a, [0, 0], [64, 512], target_memory=pl.Mem.Mat)\n"
+            "lhs = pl.tile.extract(l0, 0, 0, [64, 512], target_memory=pl.Mem.Left)\n"
+            "r0 = pl.load(b, [0, 0], [512, 64], target_memory=pl.Mem.Mat)\n"
+            "rhs = pl.tile.extract(r0, 0, 0, [512, 64], target_memory=pl.Mem.Right)\n"
+        ),
     ],
     ids=["right operand in Vec", "both placed by hand, just fitting"],
 )
@@ -333,7 +341,7 @@ def test_a_grid_without_a_place_becomes_a_loop_over_k(kit: Any, planner: str) ->
 
 
 def test_a_fallback_for_results_that_the_vector_core_reads(kit: Any) -> None:
-    body = f"""c = pl.matmul(lhs, rhs)
+    body = """c = pl.matmul(lhs, rhs)
 v = pl.move(c, target_memory=pl.Mem.Vec)
 w = pl.tile.adds(v, 1.0)
 res = pl.store(w, [0, 0], out)
@@ -398,3 +406,22 @@ def test_a_disabled_hint_is_not_logged(kit: Any) -> None:
     with context:
         auto_tile_matmul_l0(kit.plain(64, 64, 50), context)
     assert len(context.log) == 0
+
+
+@pytest.mark.parametrize(
+    ("planner", "M", "N", "K", "outcome"),
+    [
+        ("pypto", 16, 112, 64, "it runs whole"),
+        ("dsa_rp", 64, 192, 512, "it is split along K alone, into blocks of 64"),
+    ],
+)
+def test_a_biased_grid_without_a_window_falls_back(
+    kit: Any, planner: str, M: int, N: int, K: int, outcome: str
+) -> None:
+    """Fewer columns at a time drain faster, but all of them fit L0C and the bias table as well."""
+    wanted = kit.tile(biased(kit, M, N, K, PRODUCT + STORE), "910b", planner)
+    assert all(call.type.shape[1].value < N for call in wanted.calls("tile.matmul_bias"))
+    tiled = kit.tile(biased(kit, M, N, K, BARRIER + PRODUCT + STORE), "910b", planner)
+    assert outcome in only(tiled, "PH-AT-011", "c = pl.tile").message
+    if tiled.after is not tiled.before:
+        kit.same(tiled)

@@ -41,7 +41,9 @@ return res"""
     return kit.program(params, out, body)
 
 
-def marks(kit: Any, program: Any, backend: str = "910b", planner: str = "pypto", **options: Any) -> list[bool]:
+def marks(
+    kit: Any, program: Any, backend: str = "910b", planner: str = "pypto", **options: Any
+) -> list[bool]:
     tiled = kit.tile(program, backend, planner, check=False, **options)
     out = []
     for loop in tiled.loops():
@@ -63,7 +65,9 @@ def marks(kit: Any, program: Any, backend: str = "910b", planner: str = "pypto",
         ("a5", "BF16", 256, 144, False),
     ],
 )
-def test_two_accumulators_have_to_fit(kit: Any, backend: str, dtype: str, m: int, N: int, marked: bool) -> None:
+def test_two_accumulators_have_to_fit(
+    kit: Any, backend: str, dtype: str, m: int, N: int, marked: bool
+) -> None:
     program = stored(kit, m, N, 4, dtype=dtype)
     assert marks(kit, program, backend) == [marked]
     tiled = kit.tile(program, backend, check=False)

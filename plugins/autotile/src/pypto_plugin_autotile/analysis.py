@@ -183,9 +183,7 @@ def _planned(
     except UserError as error:
         _no_tile(product, error, hints)
         return None
-    plan = Plan(
-        product=product, M=M, N=N, K=K, config=config, choice=choice, bias_load=question.bias_load
-    )
+    plan = Plan(product=product, M=M, N=N, K=K, config=config, choice=choice, bias_load=question.bias_load)
     if plan.is_whole:
         return None
     if choice.perf_hint:

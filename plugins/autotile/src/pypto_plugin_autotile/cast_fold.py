@@ -30,7 +30,7 @@ def is_chained_cast(original: AssignStmt, current: AssignStmt, uses: Uses, machi
     if source.type.memory_space is not MemorySpace.Acc or static_2d(source) is None:
         return False
     room = machine.capacity(MemorySpace.Acc)
-    return static_2d(current.var) is not None and 0 < room and machine.bytes_of(source.type) <= room
+    return static_2d(current.var) is not None and room > 0 and machine.bytes_of(source.type) <= room
 
 
 def fold_cast(out: Emitter, call: Call, source: Var) -> Var:

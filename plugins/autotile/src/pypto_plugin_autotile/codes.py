@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pypto_core.contract import CodePage
 
-_STAYS = "\n\nThe product is left as it is. It compiles when it happens to fit L0, and fails in memory planning otherwise."
+_STAYS = (
+    "\n\nThe product is left as it is. It compiles when it happens to fit L0, and fails in memory planning "
+    "otherwise."
+)
 
 PAGES = (
     CodePage(
@@ -37,8 +40,8 @@ PAGES = (
     CodePage(
         "PH-AT-007",
         "K is no multiple of the cube's fractal",
-        "A block of K takes whole fractals of 16 elements, the last one too. Pad K to the next multiple and narrow what "
-        "is valid with `valid_shape`." + _STAYS,
+        "A block of K takes whole fractals of 16 elements, the last one too. Pad K to the next multiple and narrow "
+        "what is valid with `valid_shape`." + _STAYS,
     ),
     CodePage(
         "PH-AT-008",
@@ -55,8 +58,8 @@ PAGES = (
     CodePage(
         "PH-AT-010",
         "a cast between products stays on the vector unit",
-        "The drain of the accumulator converts fp32 to bfloat16 or fp16, to nearest with ties to even, which a cast asks "
-        "for with `mode='rint'`. Any other cast goes to the vector unit and back, and its tile has to fit there. "
+        "The drain of the accumulator converts fp32 to bfloat16 or fp16, to nearest with ties to even, which a cast "
+        "asks for with `mode='rint'`. Any other cast goes to the vector unit and back, and its tile has to fit there. "
         "The default mode rounds ties away from zero, which the drain can't.",
     ),
     CodePage(
@@ -93,8 +96,8 @@ PAGES = (
         "PT610",
         "an operand placed by hand is larger than L0",
         "A tile in Left or Right is a decision of the author's and is not tiled again. This one alone is larger than "
-        "the memory, which no reuse of buffers can help. Keep the operand in Mat and pass it to the product, or extract "
-        "a smaller tile.",
+        "the memory, which no reuse of buffers can help. Keep the operand in Mat and pass it to the product, or "
+        "extract a smaller tile.",
     ),
     CodePage(
         "PT611",

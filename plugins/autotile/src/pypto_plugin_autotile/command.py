@@ -26,7 +26,9 @@ from pypto_plugin_autotile.machine import STACKING_PLANNER
 @click.option("--backend", "-b", help="Machine; may be left out when one is installed.")
 @click.option("--planner", "-p", default=DEFAULT_PLANNER, show_default=True, help="Memory planner.")
 @click.option("--double-buffer-c", is_flag=True, help="Allow two accumulators under every planner.")
-@click.option("--ask", multiple=True, metavar="M,N,K", help="Say why this tile was not chosen; may be repeated.")
+@click.option(
+    "--ask", multiple=True, metavar="M,N,K", help="Say why this tile was not chosen; may be repeated."
+)
 @click.option("--top", default=10, show_default=True, help="How many runners-up to show.")
 @click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), help="Draw the costs (.svg, .png).")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
@@ -97,4 +99,6 @@ def _tile(text: str) -> tuple[int, int, int]:
 
 def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]

@@ -96,7 +96,12 @@ class Emitter:
         return var
 
     def extract(
-        self, name: str, source: Expr, at: tuple[Expr | int, Expr | int], shape: tuple[int, int], space: MemorySpace
+        self,
+        name: str,
+        source: Expr,
+        at: tuple[Expr | int, Expr | int],
+        shape: tuple[int, int],
+        space: MemorySpace,
     ) -> Var:
         """A window of a tile, brought to L0."""
         args = (source, as_expr(at[0]), as_expr(at[1]), dims(*shape))
@@ -113,9 +118,16 @@ class Emitter:
         start, stop, step = (ConstInt(bound) for bound in head.bounds)
         self.stmts.append(
             ForStmt(
-                head.var, start, stop, step, (head.carry,), seq(body.stmts), (out,),
+                head.var,
+                start,
+                stop,
+                step,
+                (head.carry,),
+                seq(body.stmts),
+                (out,),
                 ForKind.Pipeline if PIPELINE_STAGES in head.attrs else ForKind.Sequential,
-                head.attrs, span=self.span,
+                head.attrs,
+                span=self.span,
             )  # fmt: skip
         )
         return out

@@ -7,7 +7,18 @@ from collections.abc import Mapping
 
 import attrs
 
-from pypto_core.ir import AssignStmt, Call, EvalStmt, ForStmt, Function, Stmt, TileType, Var, WhileStmt, walk_stmts
+from pypto_core.ir import (
+    AssignStmt,
+    Call,
+    EvalStmt,
+    ForStmt,
+    Function,
+    Stmt,
+    TileType,
+    Var,
+    WhileStmt,
+    walk_stmts,
+)
 from pypto_core.ops import alias_source, written_arguments
 from pypto_plugin_autotile.match import Kind, is_call, kind_of
 from pypto_plugin_autotile.uses import Uses
@@ -107,7 +118,11 @@ def _writes(stmts: tuple[Stmt, ...], roots: Roots) -> dict[Var, list[int]]:
     for place, outer in enumerate(stmts):
         for stmt in walk_stmts(outer):
             value = (
-                stmt.value if isinstance(stmt, AssignStmt) else stmt.expr if isinstance(stmt, EvalStmt) else None
+                stmt.value
+                if isinstance(stmt, AssignStmt)
+                else stmt.expr
+                if isinstance(stmt, EvalStmt)
+                else None
             )
             if not isinstance(value, Call):
                 continue

@@ -77,7 +77,10 @@ class _Grid:
         if plan.rows_outer:
             held = self.left(body, f"{name}_a", outer.var, plan.m), None
         else:
-            held = self.right(body, f"{name}_b", outer.var, plan.n), self.bias(body, f"{name}_bias", outer.var, plan.n)
+            held = (
+                self.right(body, f"{name}_b", outer.var, plan.n),
+                self.bias(body, f"{name}_bias", outer.var, plan.n),
+            )
         inner_attrs = {**_APART, PIPELINE_DOUBLE_BUFFER_C: True} if plan.choice.double_buffer_c else _APART
         inner = loop_head(
             f"{name}_i", f"{name}_ic", outer.carry, inner_bounds, f"{name}_irv", out.span, inner_attrs

@@ -35,7 +35,7 @@ class Refusal:
     code: str
     reason: str
     remedy: str
-    facts: Facts = attrs.field(factory=dict)
+    facts: Facts = _NO_FACTS
 
 
 @attrs.frozen(kw_only=True)
@@ -72,7 +72,9 @@ class Hints:
         self, code: str, message: str, product: Product, *, facts: Facts = _NO_FACTS, remedy: str
     ) -> None:
         """Note a finding about a product, whose shape joins the facts."""
-        self.add(code, message, product.call, product.stmt, facts={**shape_facts(product), **facts}, remedy=remedy)
+        self.add(
+            code, message, product.call, product.stmt, facts={**shape_facts(product), **facts}, remedy=remedy
+        )
 
     def refused(self, refusal: Refusal, plan: Plan, machine: Machine, outcome: str) -> None:
         """Note that a plan's grid can't be placed, and what happens instead."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 
 from pypto_core.contract import Backend
-from pypto_core.ir import MemorySpace, TileType, TileLayout, physical_bytes, round_up
+from pypto_core.ir import MemorySpace, TileLayout, TileType, physical_bytes, round_up
 from pypto_core.run import PassContext
 from pypto_plugin_autotile.options import PLANNER_OPTION, AutoTileOptions
 

@@ -7,7 +7,17 @@ from collections.abc import Mapping
 
 import attrs
 
-from pypto_core.ir import AssignStmt, Call, Expr, MakeTuple, MemorySpace, TileType, Var, is_const, static_shape
+from pypto_core.ir import (
+    AssignStmt,
+    Call,
+    Expr,
+    MakeTuple,
+    MemorySpace,
+    TileType,
+    Var,
+    is_const,
+    static_shape,
+)
 
 
 class Kind(enum.Enum):

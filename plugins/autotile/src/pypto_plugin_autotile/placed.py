@@ -40,7 +40,11 @@ def _too_large(
 ) -> UserError:
     name, op = base_name(operand.name_hint), product.call.name
     space = title.split()[0]
-    notes = [Note(message=f"'{name}' is placed in {title} here", span=operand.span)] if operand.span.is_valid else []
+    notes = (
+        [Note(message=f"'{name}' is placed in {title} here", span=operand.span)]
+        if operand.span.is_valid
+        else []
+    )
     return UserError(
         f"the {side} operand '{name}' of {op} was placed in {title} and does not fit there: "
         f"{list(shape)} of {tile_type(operand).dtype} needs {needed} bytes of {available}",

@@ -108,7 +108,12 @@ def find_store(
             "its left operand comes from the vector core, which is not cut into rows",
             "bring the left operand to Mat, or make the product smaller",
         )
-    if store is not None and plan.bias_load is not None and plan.n != plan.N and facts.after_loads[stmt] is not store:
+    if (
+        store is not None
+        and plan.bias_load is not None
+        and plan.n != plan.N
+        and facts.after_loads[stmt] is not store
+    ):
         return Refusal(
             code=NO_BIAS_WINDOW,
             reason="something stands between the product and its store, past which loads of the bias would move",

@@ -19,7 +19,9 @@ class Placer(Protocol):
         """The value with no window in it."""
         ...
 
-    def place(self, out: Emitter, window: Var, row: Expr | int, col: Expr | int, chain: Var, step: int) -> Var:
+    def place(
+        self, out: Emitter, window: Var, row: Expr | int, col: Expr | int, chain: Var, step: int
+    ) -> Var:
         """``chain`` with ``window`` at ``row``, ``col``."""
         ...
 
@@ -46,7 +48,9 @@ class DirectStore:
         assert isinstance(target, Var)
         return target
 
-    def place(self, out: Emitter, window: Var, row: Expr | int, col: Expr | int, chain: Var, step: int) -> Var:
+    def place(
+        self, out: Emitter, window: Var, row: Expr | int, col: Expr | int, chain: Var, step: int
+    ) -> Var:
         """One store."""
         offsets = literal_pair(self.call.args[1])
         assert offsets is not None
@@ -77,7 +81,9 @@ class MatScratch:
         options = {"dtype": self.dtype, "target_memory": MemorySpace.Mat}
         return out.let(f"{self.name}_mat", "tile.create", (dims(*self.shape),), options)
 
-    def place(self, out: Emitter, window: Var, row: Expr | int, col: Expr | int, chain: Var, step: int) -> Var:
+    def place(
+        self, out: Emitter, window: Var, row: Expr | int, col: Expr | int, chain: Var, step: int
+    ) -> Var:
         """One write, which narrows the elements on its way when the tile's are narrower."""
         args = (chain, window, dims(row, col))
         return out.let(f"{self.name}_mat_t{step}", "tile.assemble", args)

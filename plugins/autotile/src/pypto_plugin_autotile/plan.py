@@ -9,6 +9,7 @@ from pypto_plugin_autotile.chooser import L0TileConfig, L0TileResult, Stationari
 from pypto_plugin_autotile.chooser.regimes import Regime
 from pypto_plugin_autotile.match import Product
 
+
 @attrs.frozen(kw_only=True, eq=False)
 class Plan:
     """How to tile a product. ``bias_load``: where a window of a Mat bias can be loaded from again."""

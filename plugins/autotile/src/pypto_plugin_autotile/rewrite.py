@@ -56,9 +56,9 @@ class _Walker(Mutator):
     def visit_seq_stmts(self, node: SeqStmts) -> Stmt:
         return self.list_of(node.stmts, node)
 
-    def visit_assign_stmt(self, stmt: AssignStmt) -> Stmt:
+    def visit_assign_stmt(self, node: AssignStmt) -> Stmt:
         # Statements of a list don't come here: this one is a region of its own.
-        return self.list_of((stmt,), stmt)
+        return self.list_of((node,), node)
 
     def list_of(self, stmts: tuple[Stmt, ...], node: Stmt) -> Stmt:
         new = _List(self, list_facts(stmts, self.uses)).run()
@@ -82,7 +82,8 @@ class _Walker(Mutator):
         """The statement with replaced variables; a variable whose value changed its type is a new one."""
         if not self.remap:
             return stmt
-        new: AssignStmt = self.mutate_children(stmt)
+        new = super().visit_assign_stmt(stmt)
+        assert isinstance(new, AssignStmt)
         if new.value is stmt.value or types_equal(new.value.type, stmt.value.type):
             return new
         var = Var(stmt.var.name_hint, new.value.type, span=stmt.var.span)
@@ -265,5 +266,3 @@ class _List:
         """Drop the load of a whole bias row of which windows are loaded instead."""
         if plan.bias_load is not None and plan.n != plan.N:
             self.unused_loads.add(plan.bias_load)
-
-

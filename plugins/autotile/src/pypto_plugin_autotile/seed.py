@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from pypto_core.ir import DataType, Expr, MemorySpace, Var, const_index, is_const, max_, min_, prove_eq, static_dim, sub
+from pypto_core.ir import (
+    DataType,
+    Expr,
+    MemorySpace,
+    Var,
+    const_index,
+    is_const,
+    max_,
+    min_,
+    prove_eq,
+    static_dim,
+    sub,
+)
 from pypto_plugin_autotile.emit import Emitter, dims
 
 

@@ -154,9 +154,7 @@ class _Panel:
 class _WindowClone(Mutator):
     """A copy of the loop with definitions of its own, its loads narrowed to one window and types deduced again."""
 
-    def __init__(
-        self, chain: Chain, seed: Var, window: Window, shape: tuple[int, int], suffix: str
-    ) -> None:
+    def __init__(self, chain: Chain, seed: Var, window: Window, shape: tuple[int, int], suffix: str) -> None:
         super().__init__({chain.init.var: seed}, rebuild_call)
         self.chain, self.seed, self.suffix = chain, seed, suffix
         self.panels = {
@@ -168,7 +166,9 @@ class _WindowClone(Mutator):
         """A new variable for every definition; what stands for the accumulator has the seed's type."""
         new: Var
         if isinstance(var, IterArg):
-            new = IterArg(var.name_hint + self.suffix, self.seed.type, self.visit(var.init_value), span=var.span)
+            new = IterArg(
+                var.name_hint + self.suffix, self.seed.type, self.visit(var.init_value), span=var.span
+            )
         elif var in self.chain.carried:
             new = Var(var.name_hint + self.suffix, self.seed.type, span=var.span)
         else:
@@ -176,14 +176,14 @@ class _WindowClone(Mutator):
         self.remap[var] = new
         return new
 
-    def visit_assign_stmt(self, stmt: AssignStmt) -> Stmt:
+    def visit_assign_stmt(self, node: AssignStmt) -> Stmt:
         """An assignment whose variable has the new value's type."""
-        value = self.narrowed(stmt, self.panels[stmt]) if stmt in self.panels else self.visit(stmt.value)
+        value = self.narrowed(node, self.panels[node]) if node in self.panels else self.visit(node.value)
         if not isinstance(value.type, TileType):
-            return replace(stmt, var=self.visit_def(stmt.var), value=value)
-        var = Var(stmt.var.name_hint + self.suffix, value.type, span=stmt.var.span)
-        self.remap[stmt.var] = var
-        return replace(stmt, var=var, value=value)
+            return replace(node, var=self.visit_def(node.var), value=value)
+        var = Var(node.var.name_hint + self.suffix, value.type, span=node.var.span)
+        self.remap[node.var] = var
+        return replace(node, var=var, value=value)
 
     def narrowed(self, stmt: AssignStmt, panel: _Panel) -> Call:
         """The load of one window's part of a panel."""
@@ -194,4 +194,6 @@ class _WindowClone(Mutator):
         offsets[panel.axis] = shifted(offsets[panel.axis], panel.offset)
         shape[panel.axis], valid[panel.axis] = const_index(panel.physical), const_index(panel.valid)
         args: list[Expr] = [tensor, dims(*offsets), dims(*shape), dims(*valid)]
-        return create_call(call.name, args, self.mutate_map(call.kwargs), call.span, self.mutate_map(call.attrs))
+        return create_call(
+            call.name, args, self.mutate_map(call.kwargs), call.span, self.mutate_map(call.attrs)
+        )

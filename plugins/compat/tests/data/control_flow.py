@@ -1,6 +1,5 @@
+# ruff: noqa: I002 - kernel files are written without it
 """Loops with carried values, a branch with phis, and plain reassignment."""
-
-from __future__ import annotations
 
 import pypto.language as pl
 

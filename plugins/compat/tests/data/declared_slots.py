@@ -1,6 +1,5 @@
+# ruff: noqa: I002 - kernel files are written without it
 """A rotating buffer that the author declared, above the program and inside of an annotation."""
-
-from __future__ import annotations
 
 import pypto.language as pl
 

@@ -1,6 +1,5 @@
+# ruff: noqa: I002 - kernel files are written without it
 """Two vector kernels and the orchestration that calls them."""
-
-from __future__ import annotations
 
 import pypto.language as pl
 

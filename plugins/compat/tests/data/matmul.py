@@ -1,6 +1,5 @@
+# ruff: noqa: I002 - kernel files are written without it
 """A product over two blocks of K, with every move written out."""
-
-from __future__ import annotations
 
 import pypto.language as pl
 

@@ -1,6 +1,5 @@
+# ruff: noqa: I002 - kernel files are written without it
 """Functions of the module that a program pulls in, an inlined one, symbolic extents, and a program from a factory."""
-
-from __future__ import annotations
 
 import pypto.language as pl
 from pypto import DataType

@@ -28,7 +28,6 @@ from pypto_core.ir import (
     Function,
     IfStmt,
     IterArg,
-    Mutator,
     NameSource,
     ReturnStmt,
     ScalarType,
@@ -61,7 +60,7 @@ from pypto_core.verify import mismatches
 from pypto_plugin_structure.dataflow import Dataflow, analyse, own_defs
 from pypto_plugin_structure.definedness import Branch, Definedness, Fact, Loop
 from pypto_plugin_structure.placeholders import Placeholders
-from pypto_plugin_structure.retype import deduced_again, following, is_open
+from pypto_plugin_structure.retype import TypeFollower, following, is_open
 from pypto_plugin_structure.unshare import unshared
 
 
@@ -108,7 +107,7 @@ class _Gap:
     span: Span
 
 
-class _Renamer(Mutator):
+class _Renamer(TypeFollower):
     def __init__(self, function: Function, body: Stmt, flow: Dataflow) -> None:
         super().__init__()
         self.function, self.flow = function, flow
@@ -198,19 +197,10 @@ class _Renamer(Mutator):
         if len(self.loops) > 1:
             self.known.homes[var] = self.loops[-1]
 
-    def visit_def(self, var: Var) -> Var:
-        """A definition whose type is the variable's own."""
-        return self.define(var, self.visit_type(var.type))
-
     def fresh(self, var: Var, role: str, kind: Type) -> Var:
         new = Var(self.names.fresh(var.name_hint, role), kind, span=var.span)
         self.at_home(new)
         return new
-
-    def visit_call(self, node: Call) -> Expr:
-        """The renamed call; an open type is deduced again from the renamed arguments."""
-        new = super().visit_call(node)
-        return new if new is node or not isinstance(new, Call) else deduced_again(new, node)
 
     # -- plain statements
 
@@ -220,18 +210,12 @@ class _Renamer(Mutator):
             self.stmt = node
         return super().visit(node)
 
-    def visit_assign_stmt(self, stmt: AssignStmt) -> Stmt:
-        """Rename in the value first: it may use the variable that is assigned."""
-        value = self.visit(stmt.value)
-        kind = stmt.var.type
-        if kind is stmt.value.type:
-            kind = value.type
-        elif is_open(kind):
-            kind = following(self.visit_type(kind), value.type)
-        var = self.define(stmt.var, kind)
-        if isinstance(kind, ScalarType) and not isinstance(value, Call):
-            self.known.values[var] = value
-        return updated(stmt, var=var, value=value)
+    def visit_assign_stmt(self, node: AssignStmt) -> Stmt:
+        """Remember scalars by their definitions."""
+        new = super().visit_assign_stmt(node)
+        if isinstance(new, AssignStmt) and isinstance(new.var.type, ScalarType) and not isinstance(new.value, Call):
+            self.known.values[new.var] = new.value
+        return new
 
     def visit_scope_stmt(self, stmt: ScopeStmt) -> Stmt:
         """What a scope's head says is evaluated before its body; what the body assigns stays visible."""

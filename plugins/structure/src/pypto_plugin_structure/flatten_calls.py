@@ -9,20 +9,20 @@ from __future__ import annotations
 from typing import Any
 
 from pypto_core.ir import (
+    DEFINE,
+    MAP,
+    NODES,
     AssignStmt,
     BinaryExpr,
     Call,
     EvalStmt,
     Expr,
-    ForStmt,
+    FieldInfo,
     Function,
-    IfStmt,
     IterArg,
     MakeTuple,
     Mutator,
     NameSource,
-    ReturnStmt,
-    SeqStmts,
     Stmt,
     Submit,
     TupleGetItemExpr,
@@ -30,22 +30,20 @@ from pypto_core.ir import (
     Var,
     WhileStmt,
     YieldStmt,
+    child_fields,
     flatten,
     last_yield,
     replace,
     seq,
     substitute,
+    updated,
     walk,
 )  # fmt: skip
 
 
-def flatten_call_expr(function: Function, ctx: Any) -> Function:
-    """The function with nested calls assigned to variables; the same object when there are none."""
+def flatten_call_expr(function: Function, ctx: Any = None) -> Function:
+    """The function, in SSA form, with nested calls assigned to variables; the same object when there are none."""
     return _Flattener().visit(function)
-
-
-def _has_call(expr: Expr) -> bool:
-    return any(isinstance(node, Call | Submit) for node in walk(expr))
 
 
 class _Flattener(Mutator):
@@ -56,7 +54,7 @@ class _Flattener(Mutator):
 
     # -- expressions: everything below the top of a statement
 
-    def nested(self, expr: Expr) -> Expr:
+    def nested(self, expr: Any) -> Any:
         """``expr`` without calls in it; they go to :attr:`ahead`."""
         new = self.visit(expr)
         if not isinstance(new, Call | Submit):
@@ -65,44 +63,86 @@ class _Flattener(Mutator):
         self.ahead.append(AssignStmt(var, new, span=new.span))
         return var
 
+    def operands(self, node: Any) -> Any:
+        """A call with plain arguments, options and notes."""
+        parts: dict[str, Any] = {}
+        for field in child_fields(type(node)):
+            value = field.get(node)
+            if field.name == "op" or value is None:
+                continue
+            if field.name == "type":
+                parts["type"] = self.visit_type(value)
+            elif field.kind == MAP:
+                parts[field.name] = self.mutate_map(value) if value else value
+            elif field.kind == NODES:
+                parts[field.name] = tuple([self.nested(item) for item in value])
+            else:
+                parts[field.name] = self.nested(value)
+        return updated(node, **parts)
+
     def visit_call(self, node: Call) -> Expr:
-        """The call with plain arguments."""
-        args = tuple(self.nested(a) for a in node.args)
-        if all(a is b for a, b in zip(args, node.args, strict=True)):
-            return node
-        return replace(node, args=args)
+        """Arguments first, from left to right."""
+        return self.operands(node)
 
     def visit_submit(self, node: Submit) -> Expr:
-        """As for calls."""
-        args = tuple(self.nested(a) for a in node.args)
-        deps = tuple(self.nested(a) for a in node.deps)
-        if all(a is b for a, b in zip((*args, *deps), (*node.args, *node.deps), strict=True)):
-            return node
-        return replace(node, args=args, deps=deps)
+        """As for calls, dependencies and predicate too."""
+        return self.operands(node)
+
+    def _map_value(self, value: Any) -> Any:
+        return self.nested(value) if isinstance(value, Expr) else super()._map_value(value)
 
     def visit_make_tuple(self, node: MakeTuple) -> Expr:
         """Elements are operands too."""
-        elements = tuple(self.nested(e) for e in node.elements)
-        same = all(a is b for a, b in zip(elements, node.elements, strict=True))
-        return node if same else replace(node, elements=elements)
+        return updated(node, elements=tuple([self.nested(e) for e in node.elements]))
 
     def visit_binary_expr(self, node: BinaryExpr) -> Expr:
         """Both operands, left first."""
-        left, right = self.nested(node.left), self.nested(node.right)
-        same = left is node.left and right is node.right
-        return node if same else replace(node, left=left, right=right)
+        return updated(node, left=self.nested(node.left), right=self.nested(node.right))
 
     def visit_unary_expr(self, node: UnaryExpr) -> Expr:
         """The operand."""
-        operand = self.nested(node.operand)
-        return node if operand is node.operand else replace(node, operand=operand)
+        return updated(node, operand=self.nested(node.operand))
 
     def visit_tuple_get_item_expr(self, node: TupleGetItemExpr) -> Expr:
         """The tuple."""
-        value = self.nested(node.tuple)
-        return node if value is node.tuple else replace(node, tuple=value)
+        return updated(node, tuple=self.nested(node.tuple))
 
     # -- statements
+
+    def visit_stmt(self, stmt: Stmt) -> Stmt:
+        """Any statement: what its expressions ask for goes before it, and before its comments."""
+        if isinstance(stmt, WhileStmt) and _has_call(stmt.condition):
+            return self.with_ahead(self.asking_while(stmt))
+        parts: dict[str, Any] = {}
+        for field in child_fields(type(stmt)):
+            value = field.get(stmt)
+            if value is not None:
+                parts[field.name] = self.part(stmt, field, value)
+        return self.with_ahead(updated(stmt, **parts))
+
+    visit_assign_stmt = visit_stmt
+
+    def part(self, stmt: Stmt, field: FieldInfo, value: Any) -> Any:
+        if field.role == DEFINE:
+            return tuple([self.visit_def(v) for v in value]) if field.kind == NODES else self.visit_def(value)
+        if field.kind == MAP:
+            return self.mutate_map(value) if value else value
+        if field.kind == NODES:
+            return tuple([self.nested(v) for v in value])
+        if isinstance(value, Stmt):
+            return self.region(value)
+        # A call may stay where it is a statement's whole value.
+        whole = isinstance(stmt, AssignStmt | EvalStmt)
+        return self.visit(value) if whole else self.nested(value)
+
+    def visit_def(self, var: Var) -> Var:
+        """A carry with a plain initial value; other variables follow what their types mention."""
+        if not isinstance(var, IterArg) or var in self._made:
+            return super().visit_def(var)
+        kind, init = self.visit_type(var.type), self.nested(var.init_value)
+        if kind is var.type and init is var.init_value:
+            return var
+        return self._make(var, IterArg(var.name_hint, kind, init, span=var.span))
 
     def with_ahead(self, stmt: Stmt) -> Stmt:
         """``stmt`` behind the assignments that its expressions asked for; its comments go first."""
@@ -114,31 +154,6 @@ class _Flattener(Mutator):
             stmt = replace(stmt, leading_comments=())
         return seq((*ahead, stmt), stmt.span)
 
-    def visit_assign_stmt(self, stmt: AssignStmt) -> Stmt:
-        """A call may stay on the right-hand side."""
-        value = self.visit(stmt.value)
-        return self.with_ahead(stmt if value is stmt.value else replace(stmt, value=value))
-
-    def visit_eval_stmt(self, stmt: EvalStmt) -> Stmt:
-        """A call may stay as the statement."""
-        expr = self.visit(stmt.expr)
-        return self.with_ahead(stmt if expr is stmt.expr else replace(stmt, expr=expr))
-
-    def visit_return_stmt(self, stmt: ReturnStmt | YieldStmt) -> Stmt:
-        """Values are plain."""
-        values = tuple(self.nested(v) for v in stmt.values)
-        same = all(a is b for a, b in zip(values, stmt.values, strict=True))
-        return self.with_ahead(stmt if same else replace(stmt, values=values))
-
-    visit_yield_stmt = visit_return_stmt
-
-    def visit_seq_stmts(self, node: SeqStmts) -> Stmt:
-        """Each statement with what goes before it."""
-        stmts = [self.visit(s) for s in node.stmts]
-        if all(a is b for a, b in zip(stmts, node.stmts, strict=True)):
-            return node
-        return seq(stmts, node.span)
-
     def region(self, body: Stmt) -> Stmt:
         """A body has assignments of its own."""
         outer, self.ahead = self.ahead, []
@@ -146,64 +161,42 @@ class _Flattener(Mutator):
         self.ahead = outer
         return new
 
-    def visit_if_stmt(self, stmt: IfStmt) -> Stmt:
-        """The condition is evaluated before the branch."""
-        condition = self.nested(stmt.condition)
-        then_body = self.region(stmt.then_body)
-        else_body = None if stmt.else_body is None else self.region(stmt.else_body)
-        if condition is stmt.condition and then_body is stmt.then_body and else_body is stmt.else_body:
-            return stmt
-        return self.with_ahead(replace(stmt, condition=condition, then_body=then_body, else_body=else_body))
-
-    def visit_for_stmt(self, stmt: ForStmt) -> Stmt:
-        """Bounds and initial values are evaluated once, before the loop."""
-        start, stop, step = self.nested(stmt.start), self.nested(stmt.stop), self.nested(stmt.step)
-        args = self.iter_args(stmt.iter_args)
+    def asking_while(self, stmt: WhileStmt) -> WhileStmt:
+        """A loop whose condition calls: it is evaluated before the loop and at the end of each trip, and carried."""
+        args = tuple([self.visit_def(a) for a in stmt.iter_args])
+        inits = {old: new.init_value for old, new in zip(stmt.iter_args, args, strict=True)}
+        first = self.nested(substitute(stmt.condition, inits))
         body = self.region(stmt.body)
-        if (
-            start is stmt.start and stop is stmt.stop and step is stmt.step
-            and args is stmt.iter_args and body is stmt.body
-        ):  # fmt: skip
-            return stmt
-        return self.with_ahead(replace(stmt, start=start, stop=stop, step=step, iter_args=args, body=body))
-
-    def iter_args(self, args: tuple[IterArg, ...]) -> tuple[IterArg, ...]:
-        """Carries with plain initial values."""
-        new = tuple(self.iter_arg(a) for a in args)
-        return args if all(a is b for a, b in zip(new, args, strict=True)) else new
-
-    def iter_arg(self, arg: IterArg) -> IterArg:
-        init = self.nested(arg.init_value)
-        if init is arg.init_value:
-            return arg
-        new = IterArg(arg.name_hint, arg.type, init, span=arg.span)
-        self.remap[arg] = new
-        return new
-
-    def visit_while_stmt(self, stmt: WhileStmt) -> Stmt:
-        """A condition with a call is evaluated before the loop and at the end of each trip, and carried."""
-        args = self.iter_args(stmt.iter_args)
-        if not _has_call(stmt.condition):
-            condition = self.visit(stmt.condition)
-            body = self.region(stmt.body)
-            if args is stmt.iter_args and body is stmt.body and condition is stmt.condition:
-                return stmt
-            return self.with_ahead(replace(stmt, iter_args=args, body=body, condition=condition))
-        first = self.nested(substitute(stmt.condition, {a: a.init_value for a in stmt.iter_args}))
-        flag = IterArg(self.names.fresh("cond", "iter"), first.type, first, span=stmt.condition.span)
-        tail = last_yield(stmt.body)
+        tail = last_yield(body)
         yielded = tail.values if tail is not None else ()
-        again = substitute(stmt.condition, dict(zip(stmt.iter_args, yielded, strict=True)))
-        rest = flatten(stmt.body)[:-1] if tail is not None else flatten(stmt.body)
+        outer, self.ahead = self.ahead, []
+        again = self.nested(substitute(stmt.condition, dict(zip(stmt.iter_args, yielded, strict=True))))
         end = YieldStmt((*yielded, again), span=tail.span if tail is not None else stmt.span)
-        body = self.region(seq((*rest, end), stmt.span))
+        if tail is not None:
+            end = replace(end, leading_comments=tail.leading_comments)
+        rest = flatten(body)[:-1] if tail is not None else flatten(body)
+        body = seq((*rest, *self.ahead, end), stmt.span)
+        self.ahead = outer
+        flag = IterArg(self.names.fresh("cond", "iter"), first.type, first, span=stmt.condition.span)
         result = Var(self.names.fresh("cond", "rv"), first.type, span=stmt.span)
-        return self.with_ahead(
-            replace(
-                stmt,
-                condition=flag,
-                iter_args=(*args, flag),
-                body=body,
-                return_vars=(*stmt.return_vars, result),
-            )
-        )
+        returns = (*(self.visit_def(v) for v in stmt.return_vars), result)
+        return replace(stmt, condition=flag, iter_args=(*args, flag), body=body, return_vars=returns)
+
+
+class HeadFlattener(_Flattener):
+    """Flattens the expressions of one statement and leaves its regions alone.
+
+    ``names`` gives the new variables their names; one source serves a whole function.
+    """
+
+    def __init__(self, names: NameSource) -> None:
+        super().__init__()
+        self.names = names
+
+    def region(self, body: Stmt) -> Stmt:
+        """As it is."""
+        return body
+
+
+def _has_call(expr: Expr) -> bool:
+    return any(isinstance(node, Call | Submit) for node in walk(expr))

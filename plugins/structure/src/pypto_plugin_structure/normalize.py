@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from pypto_core.diagnostics import UserError
@@ -14,40 +15,57 @@ from pypto_core.ir import (
     SeqStmts,
     Stmt,
     YieldStmt,
+    flatten,
+    regions,
     seq,
+    updated,
 )
+from pypto_plugin_structure.comments import with_comments
 
 
-def normalize_stmt_structure(function: Function, ctx: Any) -> Function:
-    """The function with its sequences in normal form; the same object when they are."""
+def normalize_stmt_structure(function: Function, ctx: Any = None) -> Function:
+    """The function with its sequences in normal form; the same object when they are.
+
+    Statements that nothing reaches, behind a return, break or continue, are dropped. Raises UserError PT333 for
+    statements behind a yield.
+    """
     return _Normalizer().visit(function)
+
+
+_REGIONS = ("body", "then_body", "else_body")
 
 
 class _Normalizer(Mutator):
     def visit_seq_stmts(self, node: SeqStmts) -> Stmt:
         """Flatten, and drop what stands behind the end of a region."""
         stmts: list[Stmt] = [self.visit(s) for s in node.stmts]
-        new = seq(stmts, node.span)
-        if isinstance(new, SeqStmts):
-            new = _cut(new)
-            if len(new.stmts) == len(node.stmts) and all(
-                a is b for a, b in zip(new.stmts, node.stmts, strict=True)
-            ):
-                return node
-            return seq(new.stmts, node.span)
-        return new
+        flat = flatten(seq(stmts))
+        kept = flat[: _end(flat)]
+        if len(kept) == len(node.stmts) != 1 and all(a is b for a, b in zip(kept, node.stmts, strict=True)):
+            return node
+        return with_comments(kept, node.leading_comments, node.span)
+
+    def visit_stmt(self, node: Stmt) -> Stmt:
+        """Sequences lie in regions alone."""
+        if not regions(node):
+            return node
+        parts = {name: self.visit(getattr(node, name)) for name in _REGIONS if isinstance(getattr(node, name, None), Stmt)}
+        return updated(node, **parts)
+
+    visit_assign_stmt = visit_stmt
 
 
-def _cut(node: SeqStmts) -> SeqStmts:
-    """Nothing runs behind a return, break or continue; something behind a yield is a mistake."""
-    for i, stmt in enumerate(node.stmts[:-1]):
+def _end(stmts: Sequence[Stmt]) -> int:
+    """How many of the statements can be reached."""
+    for i, stmt in enumerate(stmts[:-1]):
         if isinstance(stmt, YieldStmt):
+            later = stmts[i + 1]
             raise UserError(
                 "a yield must be the last statement of its region",
                 code="PT333",
-                span=node.stmts[i + 1].span if node.stmts[i + 1].span.is_valid else stmt.span,
+                span=later.span if later.span.is_valid else stmt.span,
                 remedy="move the yield to the end of the loop body or branch",
             )
         if isinstance(stmt, ReturnStmt | BreakStmt | ContinueStmt):
-            return SeqStmts(node.stmts[: i + 1], span=node.span)
-    return node
+            return i + 1
+    return len(stmts)

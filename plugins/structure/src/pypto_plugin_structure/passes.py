@@ -40,8 +40,6 @@ PASSES = (
                 after("NormalizeStmtStructure", "it keeps the normal form that it finds"),
                 before("InitMemRef", "tile passes and memory planning read three-address form"),
             ),
-            # The tiles that get variables of their own have no place yet.
-            touches={"buffer.memrefs"},
         ),
         run=f"{_HERE}.flatten_calls:flatten_call_expr",
         scope=PassScope.FUNCTION,

@@ -8,7 +8,22 @@ deduced again, and everything that an author or a pass added to the type is kept
 from __future__ import annotations
 
 from pypto_core.diagnostics import DiagnosticError
-from pypto_core.ir import Call, TensorType, TensorView, TileType, TupleType, Type, replace, type_vars
+from pypto_core.ir import (
+    AssignStmt,
+    Call,
+    Expr,
+    Mutator,
+    Stmt,
+    TensorType,
+    TensorView,
+    TileType,
+    TupleType,
+    Type,
+    Var,
+    replace,
+    type_vars,
+    updated,
+)
 from pypto_core.ops import op_of, rebuild_call
 
 
@@ -41,9 +56,37 @@ def following(kind: Type, deduced: Type) -> Type:
     return kind
 
 
-def deduced_again(call: Call, before: Call) -> Call:
-    """A call whose arguments changed, its open type brought up to date."""
-    if call.args is before.args or not is_open(before.type) or op_of(call) is None:
+class TypeFollower(Mutator):
+    """Renames variables so that types follow: subclasses say with :meth:`define` what a definition becomes."""
+
+    def define(self, var: Var, kind: Type) -> Var:
+        """The variable that is assigned instead of ``var``, of type ``kind``."""
+        raise NotImplementedError
+
+    def visit_def(self, var: Var) -> Var:
+        """A definition whose type is the variable's own."""
+        return self.define(var, self.visit_type(var.type))
+
+    def visit_call(self, node: Call) -> Expr:
+        """The call with its arguments renamed; an open type is deduced again from them."""
+        new = super().visit_call(node)
+        if not isinstance(new, Call) or new.args is node.args or not is_open(node.type):
+            return new
+        return _deduced_again(new)
+
+    def visit_assign_stmt(self, node: AssignStmt) -> Stmt:
+        """Rename in the value first: it may use the variable that is assigned."""
+        value = self.visit(node.value)
+        kind = node.var.type
+        if kind is node.value.type:
+            kind = value.type
+        elif is_open(kind):
+            kind = following(self.visit_type(kind), value.type)
+        return updated(node, var=self.define(node.var, kind), value=value)
+
+
+def _deduced_again(call: Call) -> Call:
+    if op_of(call) is None:
         return call
     try:
         fresh = rebuild_call(call, call.args)

@@ -44,11 +44,14 @@ class _Search:
     sections: list[list[int]] = attrs.field(init=False)
     inside: list[list[int]] = attrs.field(init=False)
     rest: list[int] = attrs.field(init=False)
+    near: list[frozenset[int]] = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
         n = self.instance.count
         self.at = [UNPLACED] * n
         self.low = [0] * n
+        hard, joint = self.instance.hard, self.instance.joint
+        self.near = [frozenset((*hard[i], *joint[i])) for i in range(n)]
         self.sections, self.inside = _sections(self.instance)
         self.rest = [sum(self.instance.size[i] for i in members) for members in self.sections]
 
@@ -151,16 +154,21 @@ class _Search:
             self.rest[s] -= self.instance.size[i]
         saved: list[tuple[int, int]] = []
         possible = True
+        near = self.near[i]
         for j in range(self.instance.count):
             if self.at[j] >= 0:
                 continue
-            low = self.lowest(j, max(self.low[j], place))
+            low = self.low[j]
+            if j in near:
+                low = self.lowest(j, max(low, place))
+            elif low < place:
+                low = self.lowest(j, place)
             if low != self.low[j]:
                 saved.append((j, self.low[j]))
                 self.low[j] = low
-            if low + self.instance.size[j] > self.instance.capacity and not self.instance.joint[j]:
-                possible = False
-                break
+                if low + self.instance.size[j] > self.instance.capacity and not self.instance.joint[j]:
+                    possible = False
+                    break
         if possible and self.run():
             return True
         for j, low in saved:

@@ -8,25 +8,51 @@ import attrs
 
 from pypto_core.contract import Placement, PlacementProblem, live_peak
 from pypto_core.ir import MemorySpace
+from pypto_plugin_memory.planners import skyline
 from pypto_plugin_memory.planners.greedy import orders
 from pypto_plugin_memory.planners.improve import lowest
-from pypto_plugin_memory.planners.instance import NO_LIMIT, instance_of
+from pypto_plugin_memory.planners.instance import NO_LIMIT, Instance, instance_of
 
 
-def lowest_peak(problem: PlacementProblem, space: MemorySpace, *, seconds: float, seed: int = 0) -> Placement:
-    """A placement that ends as low as possible, whatever the capacity; it ends early at the bytes alive at once."""
+def lowest_peak(
+    problem: PlacementProblem, space: MemorySpace, *, seconds: float, seed: int = 0, width: int = 300
+) -> Placement:
+    """A placement that ends as low as possible, whatever the capacity; it ends early at the bytes alive at once.
+
+    The answer depends on the time given. Reuse penalties play no part.
+    """
     instance = attrs.evolve(instance_of(problem, space), capacity=NO_LIMIT)
+    instance.soft = [[] for _ in instance.soft]
     need = live_peak(problem, space)[0]
     limit = time.perf_counter() + seconds
+    at, top = _by_orders(instance, need, limit if not skyline.applies(instance) else 0.0, seed)
+    if top > need and skyline.applies(instance):
+        ground = skyline.ground_of(instance)
+        found, best = skyline.attempts(
+            ground,
+            ground.need,
+            -(-top // ground.unit),
+            1 << 30,
+            width,
+            seed,
+            stop=lambda: time.perf_counter() >= limit,
+        )
+        if found is not None:
+            at, top = [a * ground.unit for a in found], best * ground.unit
+    return Placement(offsets={b.name: at[i] for i, b in enumerate(instance.blocks)})
+
+
+def _by_orders(instance: Instance, need: int, limit: float, seed: int) -> tuple[list[int], int]:
+    """Local search over orders, at least one round of it and then until the time is up."""
     best: tuple[int, list[int]] | None = None
     number = 0
     while best is None or (best[0] > need and time.perf_counter() < limit):
         for order in orders(instance, 3, seed + number):
             number += 1
-            at, top = lowest(instance, order, 400, need, seed + number)
+            at, top = lowest(instance, order, 40 if not limit else 400, need, seed + number)
             if at is not None and (best is None or top < best[0]):
                 best = (top, at)
-            if best is not None and (best[0] <= need or time.perf_counter() >= limit):
+            if best is not None and (best[0] <= need or 0 < limit <= time.perf_counter()):
                 break
     assert best is not None
-    return Placement(offsets={b.name: best[1][i] for i, b in enumerate(instance.blocks)})
+    return best[1], best[0]

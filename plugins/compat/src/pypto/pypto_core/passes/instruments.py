@@ -36,15 +36,15 @@ class CallbackInstrument(PassInstrument):
         """The name that was given."""
         return self.name
 
-    def before_pass(self, run: Run, step: PipelineStep) -> None:
+    def before_pass(self, current: Run, step: PipelineStep) -> None:
         """Hand over the program that the pass will see."""
         if self._before is not None:
-            self._before(Pass(step.pass_), run.program)
+            self._before(Pass(step.pass_), current.program)
 
-    def after_pass(self, run: Run, step: PipelineStep) -> None:
+    def after_pass(self, current: Run, step: PipelineStep) -> None:
         """Hand over the program that the pass returned."""
         if self._after is not None:
-            self._after(Pass(step.pass_), run.program)
+            self._after(Pass(step.pass_), current.program)
 
 
 _MODES = {
@@ -60,13 +60,13 @@ class VerificationInstrument(PassInstrument):
 
     mode: VerificationMode = VerificationMode.AFTER
 
-    def before_pass(self, run: Run, step: PipelineStep) -> None:
+    def before_pass(self, current: Run, step: PipelineStep) -> None:
         """Raise VerificationError when the pass can't count on what it requires."""
-        self._call("before_pass", run, step)
+        self._call("before_pass", current, step)
 
-    def after_pass(self, run: Run, step: PipelineStep) -> None:
+    def after_pass(self, current: Run, step: PipelineStep) -> None:
         """Raise VerificationError when the pass did not make what it promises."""
-        self._call("after_pass", run, step)
+        self._call("after_pass", current, step)
 
     def _call(self, hook: str, current: Run, step: PipelineStep) -> None:
         mode = _MODES.get(self.mode)

@@ -1,0 +1,368 @@
+"""The checker: what it accepts, and forty ways of breaking a module that it refuses for the right reason."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from pypto_core.diagnostics import Severity
+from pypto_plugin_pto.checker import Report, check_text
+from pypto_plugin_pto.checker.cli import command
+from pypto_plugin_pto.checker.tiletypes import canonical
+
+V = "!pto.tile_buf<loc=vec, dtype=f32, rows=16, cols=64, v_row=?, v_col=?, blayout=row_major, slayout=none_box, fractal=512, pad=0>"
+VP = V.replace("pad=0", "pad=1")
+F16 = V.replace("f32", "f16")
+STATIC = V.replace("v_row=?, v_col=?", "v_row=16, v_col=64")
+HALF = V.replace("cols=64", "cols=32").replace("v_row=?, v_col=?", "v_row=16, v_col=32")
+COL = "!pto.tile_buf<loc=vec, dtype=f32, rows=16, cols=1, v_row=?, v_col=?, blayout=col_major, slayout=none_box, fractal=512, pad=0>"
+MAT = "!pto.tile_buf<loc=mat, dtype=f16, rows=32, cols=32, v_row=?, v_col=?, blayout=col_major, slayout=row_major, fractal=512, pad=0>"
+LEFT = "!pto.tile_buf<loc=left, dtype=f16, rows=32, cols=32, v_row=?, v_col=?, blayout=row_major, slayout=row_major, fractal=512, pad=0>"
+RIGHT = "!pto.tile_buf<loc=right, dtype=f16, rows=32, cols=32, v_row=?, v_col=?, blayout=row_major, slayout=col_major, fractal=512, pad=0>"
+ACC = "!pto.tile_buf<loc=acc, dtype=f32, rows=32, cols=32, v_row=?, v_col=?, blayout=col_major, slayout=row_major, fractal=1024, pad=0>"
+RING = f"!pto.multi_tile_buf<{V}, count=2>"
+PV, TV = "!pto.partition_tensor_view<16x64xf32>", "!pto.tensor_view<?x?xf32>"
+
+HEAD = """module attributes {pto.target_arch = "a2a3"} {
+  func.func @k(%arg0: !pto.ptr<f32>, %arg1: f32, %arg2: index, %arg3: i32) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %c16 = arith.constant 16 : index
+    %c32 = arith.constant 32 : index
+    %c64 = arith.constant 64 : index
+    %a0 = arith.constant 0 : i64
+    %a8 = arith.constant 4096 : i64
+    %yes = arith.cmpi slt, %arg2, %c2 : index
+    %view = pto.make_tensor_view %arg0, shape = [%c16, %c64], strides = [%c64, %c1] {layout = #pto.layout<nd>} : TV
+    %win = pto.partition_view %view, offsets = [%c0, %c0], sizes = [%c16, %c64] : TV -> PV
+    %t = pto.alloc_tile valid_row = %c16 valid_col = %c64 : V
+    %u = pto.alloc_tile valid_row = %c16 valid_col = %c64 : V
+    %p = pto.alloc_tile valid_row = %c16 valid_col = %c64 : VP
+    %h = pto.alloc_tile valid_row = %c16 valid_col = %c64 : F16
+    %col = pto.alloc_tile valid_row = %c16 valid_col = %c1 : COL
+    %m = pto.alloc_tile valid_row = %c32 valid_col = %c32 : MAT
+    %l = pto.alloc_tile valid_row = %c32 valid_col = %c32 : LEFT
+    %r = pto.alloc_tile valid_row = %c32 valid_col = %c32 : RIGHT
+    %c = pto.alloc_tile valid_row = %c32 valid_col = %c32 : ACC
+    %d = pto.alloc_tile valid_row = %c32 valid_col = %c32 : ACC
+    %ring = pto.alloc_multi_tile valid_row = %c16 valid_col = %c64 : RING
+"""
+TAIL = """    return
+  }
+}
+"""
+NAMES = {"RING": RING, "STATIC": STATIC, "HALF": HALF, "F16": F16, "COL": COL, "MAT": MAT, "LEFT": LEFT, "RIGHT": RIGHT,
+         "ACC": ACC, "VP": VP, "PV": PV, "TV": TV, "V": V}  # fmt: skip
+
+
+def filled(text: str) -> str:
+    """The text with the short names of types written out."""
+    import re
+
+    return re.sub(r"\b(" + "|".join(NAMES) + r")\b", lambda m: NAMES[m[1]], text)
+
+
+def module(lines: str) -> str:
+    body = "".join(f"    {line.strip()}\n" for line in lines.strip().splitlines())
+    return filled(HEAD + body + TAIL)
+
+
+def checked(lines: str, **options: Any) -> Report:
+    return check_text(module(lines), "k.pto", **options)
+
+
+GOOD = {
+    "move data": "pto.tload ins(%win : PV) outs(%t : V)\npto.tstore ins(%t : V) outs(%win : PV)",
+    "elementwise": "pto.tadd ins(%t, %u : V, V) outs(%u : V)\npto.tadds ins(%t, %arg1 : V, f32) outs(%u : V)",
+    "multiply": """pto.tmov ins(%m : MAT) outs(%l : LEFT)
+        pto.textract ins(%m, %c0, %c0 : MAT, index, index) outs(%r : RIGHT)
+        pto.tmatmul ins(%l, %r : LEFT, RIGHT) outs(%c : ACC)
+        pto.tmatmul.acc ins(%c, %l, %r : ACC, LEFT, RIGHT) outs(%c : ACC)""",
+    "windows": """%w = pto.subview %t[%c0, %c32] sizes [16, 32] valid [%c16, %c32] : V -> HALF
+        %f = pto.treshape %t : V -> STATIC
+        pto.set_validshape %t, %c2, %arg2 : V""",
+    "rings": """%k = arith.remsi %arg2, %c2 : index
+        %s = pto.multi_tile_get %ring[%k] : RING -> V
+        pto.tload ins(%win : PV) outs(%s : V)""",
+    "loops": """%n = scf.for %i = %c0 to %c64 step %c16 iter_args(%x = %c0) -> (index) {
+        %y = arith.addi %x, %i : index
+        scf.yield %y : index
+        }
+        %z = scf.if %yes -> (index) {
+        scf.yield %n : index
+        } else {
+        scf.yield %c0 : index
+        }
+        %e = scf.while (%b = %z) : (index) -> (index) {
+        %go = arith.cmpi slt, %b, %c64 : index
+        scf.condition(%go) %b : index
+        } do {
+        ^bb0(%b2: index):
+        %b3 = arith.addi %b2, %c1 : index
+        scf.yield %b3 : index
+        }
+        scf.for %i = %c0 to %e step %c1 {
+        }""",
+    "names of ended regions are free again": """scf.if %yes {
+        %q = arith.addi %c0, %c1 : index
+        } else {
+        %q = arith.addi %c1, %c1 : index
+        }""",
+    "an operation over several lines": """pto.tadd ins(%t, %u : V, V)
+        outs(%u : V)""",
+    "casts and comparisons": """pto.tcvt ins(%t {rmode = #pto<round_mode RINT>} : V) outs(%h : F16)
+        %x = arith.index_cast %arg3 : i32 to index
+        %y = arith.extsi %arg3 : i32 to i64
+        %s = arith.select %yes, %x, %c0 : index""",
+    "locations": 'pto.tadd ins(%t, %u : V, V) outs(%u : V) loc("a b.py":3:7)\n%q = arith.addi %c0, %c1 : index loc(unknown)',
+    "the generic form": '"pto.ttri"(%arg3, %t) {upperOrLower = 1 : i32} : (i32, V) -> ()',
+    "scalars in memory": """%x = pto.load_scalar %arg0[%c0] : !pto.ptr<f32> -> f32
+        pto.store_scalar %x, %arg0[%c1] : !pto.ptr<f32>, f32
+        %g = pto.tgetval ins(%t, %c0 : V, index) outs : f32
+        pto.tsetval ins(%c1, %g : index, f32) outs(%t : V)""",
+    "barriers": """pto.barrier <PIPE_ALL>
+        pto.set_flag[<PIPE_MTE2>, <PIPE_V>, <EVENT_ID0>]
+        pto.fence.barrier_all #pto.fence_scope<gm>
+        pto.cmo.cacheinvalid %win single_cache_line : PV""",
+    "pipes between cores": """pto.tpush_to_aiv(%c : ACC) {split = 0}
+        %x = pto.tpop_from_aic {split = 0} -> STATIC
+        %y = pto.tpop_from_aic(%c16, %arg2) {split = 0} -> V
+        pto.tfree_from_aic {split = 0}
+        %b = pto.import_reserved_buffer {name = "n", peer_func = @f} -> i32
+        pto.aic_initialize_pipe {dir_mask = 1, slot_size = 1024} (c2v_consumer_buf = %b : i32, v2c_consumer_buf = %b : i32)""",
+}
+
+
+@pytest.mark.parametrize("lines", list(GOOD.values()), ids=list(GOOD))
+def test_what_the_assembler_accepts_is_accepted(lines: str) -> None:
+    report = checked(lines)
+    assert report.findings == (), report.findings
+    assert (report.level, report.arch) == (2, "a3")
+
+
+# (lines, code, words of the message, the text that the place shows)
+BROKEN: dict[str, tuple[str, str, str, str]] = {
+    "a comma is missing": ("pto.tadd ins(%t %u : V, V) outs(%u : V)", "PTO-101", "':' is expected", "%u"),
+    "a stray character": ("pto.tadd ins(%t, %u ; V, V) outs(%u : V)", "PTO-101", "unexpected character", ";"),
+    "outs is missing": ("pto.tabs ins(%t : V)", "PTO-101", "'outs' is expected", "return"),
+    "something behind an operation": ("pto.barrier <PIPE_V> 3", "PTO-101", "more than the operation", "3"),
+    "no such instruction": ("pto.tplus ins(%t, %u : V, V) outs(%u : V)", "PTO-102", "no instruction 'pto.tplus'", "pto.tplus"),
+    "no such operation": ("%x = arith.plus %c0, %c1 : index", "PTO-102", "no operation 'arith.plus'", "arith.plus"),
+    "the old name of the accumulating product": ("pto.tmatmul_acc ins(%c, %l, %r : ACC, LEFT, RIGHT) outs(%c : ACC)", "PTO-102", "no instruction", "pto.tmatmul_acc"),
+    "too few operands": ("pto.tadd ins(%t : V) outs(%u : V)", "PTO-103", "takes (tile, tile), not (tile)", "%t"),
+    "a scalar in place of a tile": ("pto.tadd ins(%t, %arg1 : V, f32) outs(%u : V)", "PTO-103", "not (tile, scalar)", "%t"),
+    "an unknown attribute": ("pto.tadd ins(%t, %u : V, V) outs(%u : V) {speed = 1}", "PTO-103", "no attribute 'speed'", "1"),
+    "an attribute in the wrong place": ("pto.tcvt ins(%t : V) outs(%h : F16) {rmode = #pto<round_mode RINT>}", "PTO-101", "more than the operation", "{"),
+    "an unknown rounding": ("pto.tcvt ins(%t {rmode = #pto<round_mode UP>} : V) outs(%h : F16)", "PTO-103", "no value", "#pto<round_mode UP>"),
+    "results that are not there": ("%x = pto.tabs ins(%t : V) outs(%u : V)", "PTO-103", "has 0 results, 1 are named", "%x"),
+    "an unsigned constant": ("%x = arith.constant 7 : ui32", "PTO-103", "without a sign", "ui32"),
+    "an unknown memory": ("%x = pto.alloc_tile valid_row = %c16 valid_col = %c64 : !pto.tile_buf<ub, 16x64xf32, valid=?x?>", "PTO-104", "no memory 'ub'", "!pto.tile_buf<ub"),
+    "keys in another order": ("%x = pto.alloc_tile : !pto.tile_buf<loc=vec, rows=16, dtype=f32, cols=64, v_row=16, v_col=64, blayout=row_major, slayout=none_box, fractal=512, pad=0>", "PTO-104", "in this order", "!pto.tile_buf"),
+    "more valid than there is": ("%x = pto.alloc_tile : !pto.tile_buf<vec, 16x64xf32, valid=17x64>", "PTO-104", "valid extent 17", "!pto.tile_buf"),
+    "a view by rank": ("%x = pto.make_tensor_view %arg0, shape = [%c16], strides = [%c1] : !pto.tensor_view<1xf16>", "PTO-110", "'%arg0' is used as", "%arg0"),
+    "rows that are no multiple of 32 bytes": ("%x = pto.alloc_tile : !pto.tile_buf<vec, 16x4xf32>", "PTO-105", "16 bytes", "!pto.tile_buf"),
+    "a column that is no multiple of 32 bytes": ("%x = pto.alloc_tile : !pto.tile_buf<vec, 4x1xf32, blayout=col_major>", "PTO-105", "a column takes 16 bytes", "!pto.tile_buf"),
+    "rows that are no whole boxes": ("%x = pto.alloc_tile : !pto.tile_buf<mat, 24x32xf16, blayout=col_major, slayout=row_major>", "PTO-105", "24 rows", "!pto.tile_buf"),
+    "columns that are no whole boxes": ("%x = pto.alloc_tile : !pto.tile_buf<acc, 16x24xf32, blayout=col_major, slayout=row_major, fractal=1024>", "PTO-105", "24 columns", "!pto.tile_buf"),
+    "a valid extent that is not given": ("%x = pto.alloc_tile valid_row = %c16 : V", "PTO-106", "'valid_col' is needed", "pto.alloc_tile"),
+    "a valid extent given twice": ("%x = pto.alloc_tile valid_row = %c16 valid_col = %c64 : STATIC", "PTO-106", "'valid_row' is 16 by the type", "%c16"),
+    "elements that differ": ("pto.tadd ins(%t, %h : V, F16) outs(%u : V)", "PTO-106", "elements differ", "pto.tadd"),
+    "a column in an element-wise instruction": ("pto.tadd ins(%col, %col : COL, COL) outs(%col : COL)", "PTO-106", "stored by rows", "pto.tadd"),
+    "a product of the wrong memories": ("pto.tmatmul ins(%r, %l : RIGHT, LEFT) outs(%c : ACC)", "PTO-106", "multiplies left by right", "pto.tmatmul"),
+    "another accumulator than the result": ("pto.tmatmul.acc ins(%d, %l, %r : ACC, LEFT, RIGHT) outs(%c : ACC)", "PTO-106", "the accumulator %d", "%d"),
+    "no way between memories": ("pto.tmov ins(%c : ACC) outs(%l : LEFT)", "PTO-106", "no way from acc to left", "pto.tmov"),
+    "an offset that is no index": ("pto.textract ins(%m, %arg3, %c0 : MAT, i32, index) outs(%l : LEFT)", "PTO-106", "offsets are of type index", "i32"),
+    "padding without a value": ("pto.tfillpad ins(%t : V) outs(%u : V)", "PTO-106", "pad is not 0", V[:20]),
+    "a window that differs from its tile": ("%w = pto.subview %t[%c0, %c0] sizes [16, 32] : V -> !pto.tile_buf<vec, 16x32xf32, pad=1>", "PTO-106", "pad is 1 here", "!pto.tile_buf<vec"),
+    "a window outside of its tile": ("%w = pto.subview %t[%c0, %c64] sizes [16, 32] : V -> HALF", "PTO-106", "leaves the 64", "%c64"),
+    "a window with other valid extents": ("%w = pto.subview %t[%c0, %c0] sizes [16, 32] valid [%c2, %c32] : V -> HALF", "PTO-106", "says 16 where the valid extent %c2 is 2", HALF[:20]),
+    "a reshape to other bytes": ("%f = pto.treshape %t : V -> HALF", "PTO-106", "keeps memory and bytes", HALF[:20]),
+    "extents set on a window": ("%w = pto.subview %t[%c0, %c0] sizes [16, 64] valid [%arg2, %arg2] : V -> V\npto.set_validshape %w, %c2, %c2 : V", "PTO-106", "comes from 'pto.subview'", "%w"),
+    "a loop that stands still": ("scf.for %i = %c0 to %c64 step %c0 {\n}", "PTO-106", "above 0, not 0", "%c0"),
+    "a window of other size than stated": ("%x = pto.partition_view %view, offsets = [%c0, %c0], sizes = [%c2, %c64] : TV -> PV", "PTO-106", "says 16 where the size is 2", "%c2"),
+    "a buffer with an address among others": ("%x = pto.alloc_tile addr = %a0 valid_row = %c16 valid_col = %c64 : V", "PTO-107", "every buffer has an address", "pto.alloc_tile"),
+    "too many slots": ("%x = pto.alloc_multi_tile valid_row = %c16 valid_col = %c64 : !pto.multi_tile_buf<V, count=17>", "PTO-108", "2 to 16 slots, not 17", "!pto.multi_tile_buf"),
+    "a slot that is not there": ("%x = pto.multi_tile_get %ring[%c2] : RING -> V", "PTO-108", "no slot 2 among 2", "%c2"),
+    "a slot of another type": ("%x = pto.multi_tile_get %ring[%c1] : RING -> VP", "PTO-108", "the type that the ring states", VP[:20]),
+    "a name that nothing defines": ("pto.tabs ins(%nothing : V) outs(%u : V)", "PTO-109", "before anything defines it", "%nothing"),
+    "a name that is defined later": ("%x = arith.addi %y, %c0 : index\n%y = arith.addi %c1, %c0 : index", "PTO-109", "'%y' is used before", "%y"),
+    "a name of an ended region": ("scf.if %yes {\n%q = arith.addi %c0, %c1 : index\n}\n%x = arith.addi %q, %c0 : index", "PTO-109", "region that has ended", "%q"),
+    "a name defined twice": ("%c0 = arith.constant 1 : index", "PTO-109", "'%c0' is defined twice", "%c0"),
+    "a type that the value does not have": ("%x = arith.addi %arg3, %c0 : index", "PTO-110", "'%arg3' is used as index and is i32", "%arg3"),
+    "a number of another type carried": ("%n = scf.for %i = %c0 to %c64 step %c1 iter_args(%x = %c0) -> (index) {\nscf.yield %arg3 : i32\n}", "PTO-110", "yields a value of type i32", "scf.yield"),
+    "an element type the machine does not add": ("%x = pto.alloc_tile : !pto.tile_buf<vec, 16x64xbf16>\npto.tadd ins(%x, %x : !pto.tile_buf<vec, 16x64xbf16>, !pto.tile_buf<vec, 16x64xbf16>) outs(%x : !pto.tile_buf<vec, 16x64xbf16>)", "PTO-111", "takes no bf16 elements on a3", "!pto.tile_buf<vec, 16x64xbf16>"),
+    "results that are not yielded": ("%z = scf.if %yes -> (index) {\nscf.yield %c0 : index\n} else {\n}", "PTO-112", "does not yield its results", "scf.if"),
+}  # fmt: skip
+
+
+def test_there_are_forty_of_them() -> None:
+    assert len(BROKEN) >= 40
+    assert checked("").ok
+
+
+@pytest.mark.parametrize(("lines", "code", "message", "shown"), list(BROKEN.values()), ids=list(BROKEN))
+def test_a_broken_module_is_refused_for_the_right_reason(lines: str, code: str, message: str, shown: str) -> None:
+    report = checked(lines)
+    errors = report.errors
+    if code == "PTO-107":
+        # Every other buffer is now the one without an address.
+        assert {e.code for e in errors} == {code} and len(errors) == 10
+    else:
+        assert [e.code for e in errors] == [code], [(e.code, e.message) for e in errors]
+    first = errors[0]
+    assert message in first.message
+    line = first.span.line_text()
+    assert line is not None
+    assert line[first.span.begin_column - 1 :].startswith(shown), (line, first.span)
+
+
+WHOLE = {
+    "no closing brace": (HEAD + "    return\n", "PTO-112", "never closed"),
+    "no return": (HEAD + "  }\n}\n", "PTO-112", "does not end with 'return'"),
+    "no module": ("// nothing\n", "PTO-112", "no module"),
+    "no text of this kind": ("hello\n", "PTO-101", "'module' is expected"),
+    "something behind the return": (HEAD + "    return\n    pto.barrier <PIPE_V>\n  }\n}\n", "PTO-112", "nothing may follow"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "code", "message"), list(WHOLE.values()), ids=list(WHOLE))
+def test_broken_structure(text: str, code: str, message: str) -> None:
+    errors = check_text(filled(text), "k.pto").errors
+    assert code in [e.code for e in errors]
+    assert any(message in e.message for e in errors)
+
+
+def test_several_faults_are_all_reported_in_order() -> None:
+    report = checked(
+        """pto.tplus ins(%t, %u : V, V) outs(%u : V)
+        %x = pto.what %c0
+        %y = arith.addi %x, %c0 : index
+        scf.for %i = %c0 to %c64 step %c1 {
+        pto.tabs ins(%nothing : V) outs(%u : V)
+        }"""
+    )
+    assert [e.code for e in report.errors] == ["PTO-102", "PTO-102", "PTO-109"]
+    lines = [e.span.begin_line for e in report.errors]
+    assert lines == sorted(lines) and lines[1] == lines[0] + 1
+
+
+def test_levels_can_be_demanded() -> None:
+    assert checked("", level=2).ok
+    wrong = checked("", level=3)
+    assert {e.code for e in wrong.errors} == {"PTO-107"} and wrong.level == 3
+
+
+ADDRESSES = [("left", 512, LEFT), ("acc", 512, ACC), ("vec", 32, V)]
+
+
+@pytest.mark.parametrize(("memory", "multiple", "kind"), ADDRESSES)
+def test_addresses_are_aligned(memory: str, multiple: int, kind: str) -> None:
+    def report(address: int) -> Report:
+        text = f"""module {{
+  func.func @k() {{
+    %c = arith.constant 16 : index
+    %a = arith.constant {address} : i64
+    %x = pto.alloc_tile addr = %a valid_row = %c valid_col = %c : {kind}
+    return
+  }}
+}}
+"""
+        return check_text(text)
+
+    assert report(multiple).ok and report(0).ok and report(multiple).level == 3
+    for address in (multiple - 16, -multiple):
+        [error] = report(address).errors
+        assert error.code == "PTO-106" and f"in {memory} is a multiple of {multiple}" in error.message
+
+
+def test_the_machine_decides_which_elements_are_taken() -> None:
+    lines = BROKEN["an element type the machine does not add"][0]
+    assert not checked(lines, arch="a3").ok
+    assert checked(lines, arch="a5").ok
+
+
+def test_both_ways_of_writing_a_type_are_one_type() -> None:
+    short = "!pto.tile_buf<vec, 16x64xf32, valid=?x?>"
+    assert canonical(short) == canonical(V) != canonical(VP)
+    assert canonical(STATIC) == canonical("!pto.tile_buf<vec, 16x64xf32>")
+    # Left has the order of its machine.
+    assert canonical(LEFT) == canonical(LEFT.replace("blayout=row_major", "blayout=col_major"))
+    assert checked(f"pto.tadd ins(%t, %u : {short}, V) outs(%u : {short})").ok
+
+
+def test_addf_is_warned_of() -> None:
+    report = checked("%x = arith.addf %arg1, %arg1 : f32")
+    assert report.ok
+    [warning] = report.findings
+    assert (warning.code, warning.severity) == ("PTO-113", Severity.WARNING)
+
+
+def test_the_text_of_january_is_refused() -> None:
+    text = """module {
+  func.func @k(%arg0: !pto.ptr<f32>) {
+    %c = arith.constant 32 : index
+    %v = pto.make_tensor_view %arg0, shape = [%c, %c] strides = [%c, %c] : !pto.tensor_view<2xf32>
+    return
+  }
+}
+"""
+    [error] = check_text(text).errors
+    assert error.message == "',' is expected here, not 'strides'"
+    assert (error.span.begin_line, error.span.begin_column) == (4, 62)
+
+
+# -- the command
+
+
+def run(tmp_path: Path, text: str, *options: str) -> Any:
+    path = tmp_path / "k.pto"
+    path.write_text(text, encoding="utf-8")
+    return CliRunner().invoke(command, [str(path), *options], standalone_mode=False)
+
+
+def test_the_command_says_ok(tmp_path: Path) -> None:
+    result = run(tmp_path, module(GOOD["elementwise"]))
+    assert result.return_value == 0
+    assert result.output.endswith("k.pto: ok (level 2, a3)\n")
+
+
+def test_the_command_shows_line_and_caret(tmp_path: Path) -> None:
+    result = run(tmp_path, module("%x = arith.addi %nothing, %c0 : index"))
+    assert result.return_value == 1
+    lines = result.output.splitlines()
+    assert lines[0].startswith("error[PTO-109]: '%nothing' is used")
+    source = next(n for n, x in enumerate(lines) if "arith.addi" in x)
+    assert lines[source + 1].index("^") == lines[source].index("%nothing")
+    assert lines[-1].endswith("1 error (level 2, a3)")
+
+
+def test_the_command_prints_json(tmp_path: Path) -> None:
+    result = run(tmp_path, module("%x = arith.addi %nothing, %c0 : index"), "--json", "--arch", "a5")
+    [data] = json.loads(result.output)
+    assert data["ok"] is False and data["arch"] == "a5"
+    [finding] = data["findings"]
+    assert (finding["code"], finding["line"], finding["column"]) == ("PTO-109", 25, 21)
+
+
+def test_xdsl_finds_nothing_more_in_good_modules(tmp_path: Path) -> None:
+    pytest.importorskip("xdsl")
+    for name, lines in GOOD.items():
+        if name in ("the generic form", "locations"):
+            continue
+        report = checked(lines, types=True)
+        assert report.ok, (name, report.findings)
+
+
+def test_xdsl_judges_what_this_checker_does_not_know() -> None:
+    """A constant that its type can't hold."""
+    pytest.importorskip("xdsl")
+    lines = "%x = arith.constant 300 : i8"
+    assert checked(lines).ok
+    report = checked(lines, types=True)
+    [error] = report.errors
+    assert error.code == "PTO-114" and error.span.begin_line == 25
