@@ -58,7 +58,9 @@ class LazyGroup(click.Group):
 
             near = get_close_matches(args[0], self.list_commands(ctx), n=2)
             if near:
-                error.message += f" Did you mean {' or '.join(near)}?"
+                raise click.UsageError(
+                    f"{error.format_message()} Did you mean {' or '.join(near)}?", ctx
+                ) from None
             raise
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from pypto_core.cli.output import console, emit_json, json_option, table
@@ -13,7 +15,7 @@ from pypto_core.host import load_host
 def command(as_json: bool) -> None:
     """List properties with their meaning and the passes that make or destroy them."""
     host = load_host()
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "name": value.name,
             "summary": value.summary,

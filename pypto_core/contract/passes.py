@@ -84,11 +84,7 @@ def strictly_after(other: str, reason: str = "", *, instance: str = "") -> Order
 def _names(value: Iterable[str]) -> frozenset[str]:
     if isinstance(value, str):
         raise TypeError(f"a set of names is needed, not the one string {value!r}")
-    return frozenset(value)
-
-
-def _names_field() -> Any:
-    return attrs.field(default=frozenset(), converter=_names)
+    return frozenset[str](value)
 
 
 @attrs.frozen(kw_only=True)
@@ -109,16 +105,16 @@ class PassContract:
     """
 
     name: str
-    requires: frozenset[str] = _names_field()
-    produces: frozenset[str] = _names_field()
-    invalidates: frozenset[str] = _names_field()
-    forbids: frozenset[str] = _names_field()
-    needs: frozenset[str] = _names_field()
-    excludes: frozenset[str] = _names_field()
+    requires: frozenset[str] = attrs.field(default=frozenset(), converter=_names)
+    produces: frozenset[str] = attrs.field(default=frozenset(), converter=_names)
+    invalidates: frozenset[str] = attrs.field(default=frozenset(), converter=_names)
+    forbids: frozenset[str] = attrs.field(default=frozenset(), converter=_names)
+    needs: frozenset[str] = attrs.field(default=frozenset(), converter=_names)
+    excludes: frozenset[str] = attrs.field(default=frozenset(), converter=_names)
     order: tuple[OrderFact, ...] = attrs.field(default=(), converter=tuple)
     role: Role = Role.PROVIDE
     runs: tuple[str, ...] = attrs.field(default=(), converter=tuple)
-    touches: frozenset[str] = _names_field()
+    touches: frozenset[str] = attrs.field(default=frozenset(), converter=_names)
 
     def __attrs_post_init__(self) -> None:
         if not self.runs:

@@ -1,8 +1,9 @@
 """What can be proved about extents: equal, at most, less than, each yes, no or unknown.
 
 An extent is turned into a sum of terms with integer factors; two extents whose difference is a number are thereby
-compared. ``min`` and ``max`` are looked through, ``x % c`` is known to lie in ``[0, c)``. Anything else is unknown,
-and what unknown means is up to the rule that asks: reads trust it, writes reject it.
+compared. ``min`` and ``max`` are looked through, ``x % c`` is known to lie in ``[0, c)`` and ``x // c`` between the
+quotients of the bounds of ``x``. Anything else is unknown, and what unknown means is up to the rule that asks: reads
+trust it, writes reject it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pypto_core.ir.expr import (
     Cast,
     ConstInt,
     Expr,
+    FloorDiv,
     FloorMod,
     Max,
     Min,
@@ -95,8 +97,8 @@ def bounds_of(expr: Expr, bounds: Bounds = _NO_BOUNDS) -> tuple[int | None, int 
 def _term_bounds(term: Expr, bounds: Bounds) -> tuple[int | None, int | None]:
     if isinstance(term, Var):
         return bounds.get(term, (None, None))
-    if isinstance(term, FloorMod) and isinstance(term.right, ConstInt) and term.right.value > 0:
-        return 0, term.right.value - 1
+    if isinstance(term, FloorMod | FloorDiv) and isinstance(term.right, ConstInt) and term.right.value > 0:
+        return _divided_bounds(term, term.right.value, bounds)
     if isinstance(term, Cast):
         return bounds_of(term.operand, bounds)
     if isinstance(term, Min | Max):
@@ -107,6 +109,16 @@ def _term_bounds(term: Expr, bounds: Bounds) -> tuple[int | None, int | None]:
         highs = None if b is None or d is None else max(b, d)
         return max((x for x in (a, c) if x is not None), default=None), highs
     return None, None
+
+
+def _divided_bounds(
+    term: FloorMod | FloorDiv, divisor: int, bounds: Bounds
+) -> tuple[int | None, int | None]:
+    low, high = bounds_of(term.left, bounds)
+    if isinstance(term, FloorDiv):
+        return None if low is None else low // divisor, None if high is None else high // divisor
+    inside = low is not None and high is not None and low >= 0 and high < divisor
+    return (low, high) if inside else (0, divisor - 1)
 
 
 def prove_le(a: Expr, b: Expr, bounds: Bounds = _NO_BOUNDS) -> bool | None:

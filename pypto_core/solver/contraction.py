@@ -100,10 +100,15 @@ def _refit(
     """Takes the orders one by one; whole stretches of them at once where they fit together."""
     steps = sum(1 << i for i in answer.sequence)
     best, states = answer.sequence, answer.states
+    before = Search(model, steps, steps, model.problem.node_budget).before
     kept: list[Stated] = []
     todo = [list(pairs)]
     while todo:
-        stretch = todo.pop()
+        stretch = [f for f in todo.pop() if not any(before[a] >> b & 1 for a, b in pairs[f])]
+        place = {atom: k for k, atom in enumerate(best)}
+        if all(place[a] < place[b] for fact in stretch for a, b in pairs[fact]):
+            kept += stretch  # the least order that keeps fewer facts keeps these as well
+            continue
         extra: dict[int, int] = {}
         for fact in kept + stretch:
             for a, b in pairs[fact]:
@@ -112,7 +117,7 @@ def _refit(
         found = trial.best()
         states += trial.states
         if found is not None:
-            best, kept = found.sequence, kept + stretch
+            best, kept, before = found.sequence, kept + stretch, trial.before
         elif len(stretch) > 1:
             half = len(stretch) // 2
             todo += [stretch[half:], stretch[:half]]

@@ -178,9 +178,12 @@ class Search:
 
     # -- deciding a state ----------------------------------------------------------------------------------
 
-    def completable(self, held: int, ran: int, budget: int) -> bool:
-        """Whether all demands and goals can be met from here with at most ``budget`` chosen providers."""
-        woken = [i for i in reversed(self.order) if not ran >> i & 1]
+    def completable(self, held: int, ran: int, budget: int, ready: list[int] | None = None) -> bool:
+        """Whether all demands and goals can be met from here with at most ``budget`` chosen providers.
+
+        ``ready`` has at least the atoms that lack nothing, when the caller knows them.
+        """
+        woken = list(reversed(self.order)) if ready is None else ready
         first = self._enter(held, ran, 0, budget, woken)
         if isinstance(first, bool):
             return first
@@ -228,11 +231,11 @@ class Search:
         bit = 1 << i
         price = 0 if (self.must | self.free | frame.chosen) & bit else 1
         budget = frame.budget - frame.chosen.bit_count() - price
-        woken = self._woken(i, held)
+        woken = self.woken_by(i, held)
         held = held & ~self.model.kills[i] | self.model.makes[i]
         return self._enter(held, ran | bit, frame.chosen & ~bit, budget, woken)
 
-    def _woken(self, i: int, held: int) -> list[int]:
+    def woken_by(self, i: int, held: int) -> list[int]:
         """The atoms that may have waited for atom i."""
         woken = list(self.waiters[i])
         for b in bits(self.model.makes[i] & ~held):
@@ -294,27 +297,31 @@ class Search:
         """Runs every demanded atom that loses nothing by it, and what this makes possible."""
         requires, makes, kills, waits = self.model.requires, self.model.makes, self.model.kills, self.waits
         plain, demanded = self.plain, self.must | self.free | chosen
-        while True:
-            while woken:
-                i = woken.pop()
-                bit = 1 << i
-                if not plain[i] or ran & bit or not demanded & bit:
-                    continue
-                if not requires[i] & ~held and not waits[i] & ~ran:
+        again = True
+        while again:
+            again = False
+            for i in (-1, *bits(self.touchy_mask & demanded & ~ran)):
+                if i >= 0:
+                    bit = 1 << i
+                    if requires[i] & ~held or waits[i] & ~ran:
+                        continue
+                    if not self.runnable(i, held, ran, chosen) or not self.safe(i, held, ran):
+                        continue
                     ran |= bit
-                    woken += self._woken(i, held)
-                    held |= makes[i]
-            for i in self.touchy:
-                bit = 1 << i
-                if not ran & bit and demanded & bit and not requires[i] & ~held:
-                    if self.runnable(i, held, ran, chosen) and self.safe(i, held, ran):
+                    woken += self.woken_by(i, held)
+                    held = held & ~kills[i] | makes[i]
+                    again = True  # it may have made an earlier touchy atom safe
+                while woken:
+                    j = woken.pop()
+                    bit = 1 << j
+                    if not plain[j] or ran & bit or not demanded & bit:
+                        continue
+                    if not requires[j] & ~held and not waits[j] & ~ran:
                         ran |= bit
-                        woken += self._woken(i, held)
-                        held = held & ~kills[i] | makes[i]
-                        break
-            else:
-                return held, ran, chosen & ~ran
-            # A touchy atom may have made another one safe: look again.
+                        woken += self.woken_by(j, held)
+                        held |= makes[j]
+                        again = True
+        return held, ran, chosen & ~ran
 
     def _usable(self, ran: int) -> int:
         """The atoms that may still run as far as orders go."""
@@ -571,7 +578,8 @@ class _Extraction:
         if search.hopeless(i, self.held, self.ran):
             return False
         kills, makes = search.model.kills[i], search.model.makes[i]
-        return search.completable(self.held & ~kills | makes, self.ran | 1 << i, self.budget - price)
+        ready = self.ready + self.refused + search.woken_by(i, self.held)
+        return search.completable(self.held & ~kills | makes, self.ran | 1 << i, self.budget - price, ready)
 
     def _run(self, i: int) -> None:
         search = self.search

@@ -16,7 +16,7 @@ OTHER: dict[str, Any] = {
     "planner": "dsa_rp",
     "options": Options({"enable_buffer_ir": True}),
     "instruments": (object(),),
-    "verification": VerificationLevel.ROUNDTRIP,
+    "verification": VerificationLevel.NONE,
     "disabled_diagnostics": frozenset({"PH001"}),
     "log": DiagnosticLog(),
     "host": None,  # replaced by a host below

@@ -83,9 +83,13 @@ def test_loops_while_and_carries() -> None:
 Check = Callable[[Any], Any]
 SCOPES: dict[str, tuple[str, Check, Any]] = {
     "at": (
-        "with pl.at(level=pl.Level.CORE_GROUP, optimizations=[pl.split(pl.SplitMode.UP_DOWN)], name_hint='k'):\n    x = n",
-        lambda s: (s.scope_kind, s.split, s.name_hint),
-        (ir.ScopeKind.InCore, ir.SplitMode.UP_DOWN, "k"),
+        """
+        with pl.at(level=pl.Level.CORE_GROUP, name_hint='k',
+                   optimizations=[pl.split(pl.SplitMode.UP_DOWN), pl.cross_core_slot(slot_num=2)]):
+            x = n
+        """,
+        lambda s: (s.scope_kind, s.split, s.name_hint, s.attrs["slot_num"]),
+        (ir.ScopeKind.InCore, ir.SplitMode.UP_DOWN, "k", 2),
     ),
     "at of the host": (
         "with pl.at(level=pl.Level.HOST):\n    x = n",
@@ -163,7 +167,10 @@ def test_constants_extents_and_scalar_functions() -> None:
     rows = pl.dynamic("ROWS")
     assert isinstance(rows, pl.DynVar)
     made = first("x = pl.min(n, pl.const(3, pl.INT32)) + pl.max(n, 2) - pl.cast(n, pl.INDEX)")
-    assert str(made) == "x = pl.min(n, pl.cast(pl.const(3, pl.INT32), pl.INDEX)) + pl.max(n, 2) - n"
+    assert (
+        str(made)
+        == "x = pl.min(n, pl.cast(pl.const(3, pl.INT32), pl.INDEX)) + pl.max(n, 2) - pl.cast(n, pl.INDEX)"
+    )
 
 
 def test_words_that_act_while_the_kernel_is_read(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,121 +1,125 @@
 """How good and how fast the planners are on public problems.
 
-Run with the folder of the problems in PYPTO_PLANNING_DATA::
+Reads the folder that PYPTO_PLANNING_DATA names, and has no figures without it. Every answer is judged by the
+kernel's checker before it counts. As a script it prints the figures::
 
-    PYPTO_PLANNING_DATA=folder python plugins/memory/benchmarks/bench_planners.py [dsa] [minimalloc] [--seconds 60]
-
-Every answer is judged by the kernel's checker before it counts.
+    PYPTO_PLANNING_DATA=folder python plugins/memory/benchmarks/bench_planners.py
 """
 
 from __future__ import annotations
 
-import argparse
+import importlib.util
 import math
 import statistics
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
-from planning_data import VARIABLE, Case, data_folder, dsa_cases, minimalloc_cases
-
+from benchmarks.figures import Figure
 from pypto_core.contract import NoPlacementError, check_placement, live_peak, peak_bytes, reuse_cost
 from pypto_core.ir import MemorySpace
 from pypto_plugin_memory.planners import dsa
 from pypto_plugin_memory.planners.lowest import lowest_peak
 
+SECONDS = 60.0
+"""Processor time for each problem of the MinimAlloc collection."""
 
-def bench_dsa(folder: Path, rounds: int) -> None:
+
+def _data() -> ModuleType:
+    name = "memory_planning_data"
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name("planning_data.py"))
+        assert spec is not None and spec.loader is not None
+        sys.modules[name] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(sys.modules[name])
+    return sys.modules[name]
+
+
+def dsa_figures(folder: Path) -> Iterator[Figure]:
     """Cost, fit and time on the DSA collection."""
     times: list[float] = []
-    soft: list[tuple[Case, int | None]] = []
-    misfits: list[str] = []
-    for case in dsa_cases(folder):
-        cost, seconds = _solve(case, rounds)
-        times.append(seconds)
+    costs: list[tuple[int, int]] = []
+    missed = 0
+    for case in _data().dsa_cases(folder):
+        cost, seconds = _solve(case)
+        times.append(seconds * 1e3)
+        if case.best is None:
+            continue
         if cost is None:
-            misfits.append(case.name)
-        if case.problem.penalties:
-            soft.append((case, cost))
-    print(f"dsa: {len(times)} problems, {len(misfits)} without a placement")
-    for name in misfits:
-        print(f"  none for {name}")
-    known = [(case, cost) for case, cost in soft if case.best is not None]
-    missed = [case.name for case, cost in known if cost is None]
-    ours = sum(cost for _, cost in known if cost is not None)
-    print(
-        f"  soft problems: {len(soft)}, with a best known cost: {len(known)}, of these not fitted: {len(missed)}"
-    )
-    print(f"  summed reuse cost {ours}, best known {sum(case.best or 0 for case, _ in known)}")
-    for case, cost in known:
-        if cost is not None and case.best is not None and cost != case.best:
-            print(f"  {case.name}: {cost}, best known {case.best}")
+            missed += 1
+        else:
+            costs.append((cost, case.best))
     times.sort()
-    p95 = times[math.ceil(0.95 * len(times)) - 1]
-    print(
-        f"  time per problem: median {statistics.median(times) * 1e3:.2f} ms, p95 {p95 * 1e3:.2f} ms, "
-        f"greatest {times[-1] * 1e3:.1f} ms"
+    yield Figure(name="soft problems that fit and were not fitted", value=missed, unit="problems", target=0)
+    yield Figure(
+        name="summed cost of reuse",
+        value=sum(cost for cost, _ in costs),
+        unit="waits",
+        target=sum(best for _, best in costs),
+        note=f"{len(costs)} problems with a best known cost",
     )
+    yield Figure(name="one problem, median", value=statistics.median(times), unit="ms", target=10.0)
+    yield Figure(
+        name="one problem, 95 of 100", value=times[math.ceil(0.95 * len(times)) - 1], unit="ms", target=60.0
+    )
+    yield Figure(name="one problem, slowest", value=times[-1], unit="ms")
 
 
-def _solve(case: Case, rounds: int) -> tuple[int | None, float]:
-    best = math.inf
-    cost: int | None = None
-    for _ in range(rounds):
-        started = time.perf_counter()
-        try:
-            placement = dsa.plan(case.problem)
-        except NoPlacementError:
-            placement = None
-        best = min(best, time.perf_counter() - started)
-        if placement is not None:
-            wrong = check_placement(case.problem, placement)
-            if wrong:
-                raise SystemExit(f"{case.name}: {wrong[0].message}")
-            cost = reuse_cost(case.problem, placement)
-    return cost, best
+def _solve(case: Any) -> tuple[int | None, float]:
+    started = time.process_time()
+    try:
+        placement = dsa.plan(case.problem)
+    except NoPlacementError:
+        return None, time.process_time() - started
+    seconds = time.process_time() - started
+    wrong = check_placement(case.problem, placement)
+    if wrong:
+        raise AssertionError(f"{case.name}: {wrong[0].message}")
+    return reuse_cost(case.problem, placement), seconds
 
 
-def bench_minimalloc(folder: Path, seconds: float, only: str) -> None:
+def minimalloc_figures(folder: Path, seconds: float = SECONDS) -> Iterator[Figure]:
     """Peaks on the MinimAlloc collection."""
     ratios: list[float] = []
-    for case in minimalloc_cases(folder):
-        if len(case.problem.blocks) < 20 or (only and not case.name.startswith(only)):
+    space = MemorySpace.Vec
+    for case in _data().minimalloc_cases(folder):
+        if len(case.problem.blocks) < 20:
             continue
-        space = MemorySpace.Vec
-        need, capacity = live_peak(case.problem, space)[0], case.problem.capacities[space]
-        started = time.perf_counter()
+        need = live_peak(case.problem, space)[0]
         placement = lowest_peak(case.problem, space, seconds=seconds)
-        spent = time.perf_counter() - started
         wrong = [v for v in check_placement(case.problem, placement) if v.kind != "capacity"]
         if wrong:
-            raise SystemExit(f"{case.name}: {wrong[0].message}")
-        top = peak_bytes(case.problem, placement, space)
-        ratios.append(top / need)
-        fits = "fits" if top <= capacity else "does not fit"
-        print(
-            f"  {case.name}: peak {top}, alive {need}, ratio {top / need:.4f}, {fits}, {spent:.1f} s",
-            flush=True,
-        )
+            raise AssertionError(f"{case.name}: {wrong[0].message}")
+        ratios.append(peak_bytes(case.problem, placement, space) / need)
+        yield Figure(name=f"{case.name}, peak over bytes alive", value=ratios[-1], unit="")
     if ratios:
-        print(f"minimalloc: geometric mean of the ratios {statistics.geometric_mean(ratios):.4f}")
+        mean = statistics.geometric_mean(ratios)
+        yield Figure(name="peak over bytes alive, geometric mean", value=mean, unit="", target=1.08)
+
+
+def run() -> list[Figure]:
+    """All figures; none when the problems are not there."""
+    folder = _data().data_folder()
+    if folder is None:
+        return []
+    return [*dsa_figures(folder), *minimalloc_figures(folder)]
 
 
 def main() -> None:
-    """Read the command line and run what it names."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", nargs="*", default=["dsa", "minimalloc"])
-    parser.add_argument("--seconds", type=float, default=60.0)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--only", default="")
-    wanted = parser.parse_args()
-    folder = data_folder()
+    """Write the figures as they come."""
+    folder = _data().data_folder()
     if folder is None:
-        print(f"skipped: set {VARIABLE} to the folder that holds dsa/ and minimalloc/", file=sys.stderr)
+        sys.stderr.write(f"skipped: set {_data().VARIABLE} to the folder that holds dsa and minimalloc\n")
         return
-    if "dsa" in wanted.what:
-        bench_dsa(folder, wanted.rounds)
-    if "minimalloc" in wanted.what:
-        bench_minimalloc(folder, wanted.seconds, wanted.only)
+    parts = {"dsa": dsa_figures, "minimalloc": minimalloc_figures}
+    for name in sys.argv[1:] or list(parts):
+        for figure in parts[name](folder):
+            limit = "" if figure.target is None else f" (at most {figure.target:g})"
+            sys.stdout.write(f"{figure.name}: {figure.value:.4g} {figure.unit}{limit}\n")
+            sys.stdout.flush()
 
 
 if __name__ == "__main__":

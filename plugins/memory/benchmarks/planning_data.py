@@ -90,7 +90,7 @@ def _dsa_case(record: dict[str, Any], best: dict[str, int | None]) -> Case:
         purpose=record["instance"],
     )
     fingerprint = meta.get("corpus_source_fingerprint_fnv1a64", "")
-    known = bool(problem.penalties) and fingerprint in best
+    known = meta.get("dsa_rp_edge_policy") == "soft_v1" and fingerprint in best
     return Case(
         name=record["instance"],
         problem=problem,

@@ -59,7 +59,9 @@ _CAST = re.compile(r"(%\S+) = (?:arith|builtin)\.(\w+) (%\S+) : (\w+) to (\w+)\Z
 _CONSTANT = re.compile(r"(%\S+) = arith\.constant (-?\d+) : (\w+)\Z")
 _SELECT = re.compile(r"(%\S+) = arith\.select (%\S+), (%\S+), (%\S+) : (\w+)\Z")
 _STORE = re.compile(r"pto\.store_scalar (%\S+), %\S+\[(%\S+)\] : ")
-_FOR = re.compile(r"(?:(%\S+) = )?scf\.for (%\S+) = (%\S+) to (%\S+) step (%\S+)(?: iter_args\((%\S+) = (%\S+)\).*)? \{\Z")
+_FOR = re.compile(
+    r"(?:(%\S+) = )?scf\.for (%\S+) = (%\S+) to (%\S+) step (%\S+)(?: iter_args\((%\S+) = (%\S+)\).*)? \{\Z"
+)
 _IF = re.compile(r"scf\.if (%\S+) \{\Z")
 _YIELD = re.compile(r"scf\.yield (%\S+) : ")
 

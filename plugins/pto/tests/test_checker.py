@@ -14,16 +14,29 @@ from pypto_plugin_pto.checker import Report, check_text
 from pypto_plugin_pto.checker.cli import command
 from pypto_plugin_pto.checker.tiletypes import canonical
 
-V = "!pto.tile_buf<loc=vec, dtype=f32, rows=16, cols=64, v_row=?, v_col=?, blayout=row_major, slayout=none_box, fractal=512, pad=0>"
+
+def tile(memory: str, dtype: str, shape: str, layout: str, *, valid: str = "?x?", fractal: int = 512) -> str:
+    """A tile type in its long form."""
+    (rows, cols), (v_row, v_col) = shape.split("x"), valid.split("x")
+    blayout, slayout = layout.split()
+    return (
+        f"!pto.tile_buf<loc={memory}, dtype={dtype}, rows={rows}, cols={cols}, v_row={v_row}, v_col={v_col}, "
+        f"blayout={blayout}, slayout={slayout}, fractal={fractal}, pad=0>"
+    )
+
+
+ROWS = "row_major none_box"
+V = tile("vec", "f32", "16x64", ROWS)
 VP = V.replace("pad=0", "pad=1")
-F16 = V.replace("f32", "f16")
-STATIC = V.replace("v_row=?, v_col=?", "v_row=16, v_col=64")
-HALF = V.replace("cols=64", "cols=32").replace("v_row=?, v_col=?", "v_row=16, v_col=32")
-COL = "!pto.tile_buf<loc=vec, dtype=f32, rows=16, cols=1, v_row=?, v_col=?, blayout=col_major, slayout=none_box, fractal=512, pad=0>"
-MAT = "!pto.tile_buf<loc=mat, dtype=f16, rows=32, cols=32, v_row=?, v_col=?, blayout=col_major, slayout=row_major, fractal=512, pad=0>"
-LEFT = "!pto.tile_buf<loc=left, dtype=f16, rows=32, cols=32, v_row=?, v_col=?, blayout=row_major, slayout=row_major, fractal=512, pad=0>"
-RIGHT = "!pto.tile_buf<loc=right, dtype=f16, rows=32, cols=32, v_row=?, v_col=?, blayout=row_major, slayout=col_major, fractal=512, pad=0>"
-ACC = "!pto.tile_buf<loc=acc, dtype=f32, rows=32, cols=32, v_row=?, v_col=?, blayout=col_major, slayout=row_major, fractal=1024, pad=0>"
+F16 = tile("vec", "f16", "16x64", ROWS)
+STATIC = tile("vec", "f32", "16x64", ROWS, valid="16x64")
+HALF = tile("vec", "f32", "16x32", ROWS, valid="16x32")
+COL = tile("vec", "f32", "16x1", "col_major none_box")
+MAT = tile("mat", "f16", "32x32", "col_major row_major")
+LEFT = tile("left", "f16", "32x32", "row_major row_major")
+RIGHT = tile("right", "f16", "32x32", "row_major col_major")
+ACC = tile("acc", "f32", "32x32", "col_major row_major", fractal=1024)
+BF16 = "!pto.tile_buf<vec, 16x64xbf16>"
 RING = f"!pto.multi_tile_buf<{V}, count=2>"
 PV, TV = "!pto.partition_tensor_view<16x64xf32>", "!pto.tensor_view<?x?xf32>"
 
@@ -57,7 +70,7 @@ TAIL = """    return
 }
 """
 NAMES = {"RING": RING, "STATIC": STATIC, "HALF": HALF, "F16": F16, "COL": COL, "MAT": MAT, "LEFT": LEFT, "RIGHT": RIGHT,
-         "ACC": ACC, "VP": VP, "PV": PV, "TV": TV, "V": V}  # fmt: skip
+         "ACC": ACC, "BF16": BF16, "VP": VP, "PV": PV, "TV": TV, "V": V}  # fmt: skip
 
 
 def filled(text: str) -> str:
@@ -119,7 +132,8 @@ GOOD = {
         %x = arith.index_cast %arg3 : i32 to index
         %y = arith.extsi %arg3 : i32 to i64
         %s = arith.select %yes, %x, %c0 : index""",
-    "locations": 'pto.tadd ins(%t, %u : V, V) outs(%u : V) loc("a b.py":3:7)\n%q = arith.addi %c0, %c1 : index loc(unknown)',
+    "locations": """pto.tadd ins(%t, %u : V, V) outs(%u : V) loc("a b.py":3:7)
+        %q = arith.addi %c0, %c1 : index loc(unknown)""",
     "the generic form": '"pto.ttri"(%arg3, %t) {upperOrLower = 1 : i32} : (i32, V) -> ()',
     "scalars in memory": """%x = pto.load_scalar %arg0[%c0] : !pto.ptr<f32> -> f32
         pto.store_scalar %x, %arg0[%c1] : !pto.ptr<f32>, f32
@@ -134,7 +148,7 @@ GOOD = {
         %y = pto.tpop_from_aic(%c16, %arg2) {split = 0} -> V
         pto.tfree_from_aic {split = 0}
         %b = pto.import_reserved_buffer {name = "n", peer_func = @f} -> i32
-        pto.aic_initialize_pipe {dir_mask = 1, slot_size = 1024} (c2v_consumer_buf = %b : i32, v2c_consumer_buf = %b : i32)""",
+        pto.aic_initialize_pipe {dir_mask = 1} (c2v_consumer_buf = %b : i32, v2c_consumer_buf = %b : i32)""",
 }
 
 
@@ -151,53 +165,270 @@ BROKEN: dict[str, tuple[str, str, str, str]] = {
     "a stray character": ("pto.tadd ins(%t, %u ; V, V) outs(%u : V)", "PTO-101", "unexpected character", ";"),
     "outs is missing": ("pto.tabs ins(%t : V)", "PTO-101", "'outs' is expected", "return"),
     "something behind an operation": ("pto.barrier <PIPE_V> 3", "PTO-101", "more than the operation", "3"),
-    "no such instruction": ("pto.tplus ins(%t, %u : V, V) outs(%u : V)", "PTO-102", "no instruction 'pto.tplus'", "pto.tplus"),
-    "no such operation": ("%x = arith.plus %c0, %c1 : index", "PTO-102", "no operation 'arith.plus'", "arith.plus"),
-    "the old name of the accumulating product": ("pto.tmatmul_acc ins(%c, %l, %r : ACC, LEFT, RIGHT) outs(%c : ACC)", "PTO-102", "no instruction", "pto.tmatmul_acc"),
-    "too few operands": ("pto.tadd ins(%t : V) outs(%u : V)", "PTO-103", "takes (tile, tile), not (tile)", "%t"),
-    "a scalar in place of a tile": ("pto.tadd ins(%t, %arg1 : V, f32) outs(%u : V)", "PTO-103", "not (tile, scalar)", "%t"),
-    "an unknown attribute": ("pto.tadd ins(%t, %u : V, V) outs(%u : V) {speed = 1}", "PTO-103", "no attribute 'speed'", "1"),
-    "an attribute in the wrong place": ("pto.tcvt ins(%t : V) outs(%h : F16) {rmode = #pto<round_mode RINT>}", "PTO-101", "more than the operation", "{"),
-    "an unknown rounding": ("pto.tcvt ins(%t {rmode = #pto<round_mode UP>} : V) outs(%h : F16)", "PTO-103", "no value", "#pto<round_mode UP>"),
-    "results that are not there": ("%x = pto.tabs ins(%t : V) outs(%u : V)", "PTO-103", "has 0 results, 1 are named", "%x"),
+    "no such instruction": (
+        "pto.tplus ins(%t, %u : V, V) outs(%u : V)",
+        "PTO-102",
+        "no instruction 'pto.tplus'",
+        "pto.tplus",
+    ),
+    "no such operation": (
+        "%x = arith.plus %c0, %c1 : index",
+        "PTO-102",
+        "no operation 'arith.plus'",
+        "arith.plus",
+    ),
+    "the old name of the accumulating product": (
+        "pto.tmatmul_acc ins(%c, %l, %r : ACC, LEFT, RIGHT) outs(%c : ACC)",
+        "PTO-102",
+        "no instruction",
+        "pto.tmatmul_acc",
+    ),
+    "too few operands": (
+        "pto.tadd ins(%t : V) outs(%u : V)",
+        "PTO-103",
+        "takes (tile, tile), not (tile)",
+        "%t",
+    ),
+    "a scalar in place of a tile": (
+        "pto.tadd ins(%t, %arg1 : V, f32) outs(%u : V)",
+        "PTO-103",
+        "not (tile, scalar)",
+        "%t",
+    ),
+    "an unknown attribute": (
+        "pto.tadd ins(%t, %u : V, V) outs(%u : V) {speed = 1}",
+        "PTO-103",
+        "no attribute 'speed'",
+        "1",
+    ),
+    "an attribute in the wrong place": (
+        "pto.tcvt ins(%t : V) outs(%h : F16) {rmode = #pto<round_mode RINT>}",
+        "PTO-101",
+        "more than the operation",
+        "{",
+    ),
+    "an unknown rounding": (
+        "pto.tcvt ins(%t {rmode = #pto<round_mode UP>} : V) outs(%h : F16)",
+        "PTO-103",
+        "no value",
+        "#pto<round_mode UP>",
+    ),
+    "results that are not there": (
+        "%x = pto.tabs ins(%t : V) outs(%u : V)",
+        "PTO-103",
+        "has 0 results, 1 are named",
+        "%x",
+    ),
+    "a number out of range": ("%x = arith.constant 300 : i8", "PTO-103", "no number of type i8", "300"),
     "an unsigned constant": ("%x = arith.constant 7 : ui32", "PTO-103", "without a sign", "ui32"),
-    "an unknown memory": ("%x = pto.alloc_tile valid_row = %c16 valid_col = %c64 : !pto.tile_buf<ub, 16x64xf32, valid=?x?>", "PTO-104", "no memory 'ub'", "!pto.tile_buf<ub"),
-    "keys in another order": ("%x = pto.alloc_tile : !pto.tile_buf<loc=vec, rows=16, dtype=f32, cols=64, v_row=16, v_col=64, blayout=row_major, slayout=none_box, fractal=512, pad=0>", "PTO-104", "in this order", "!pto.tile_buf"),
-    "more valid than there is": ("%x = pto.alloc_tile : !pto.tile_buf<vec, 16x64xf32, valid=17x64>", "PTO-104", "valid extent 17", "!pto.tile_buf"),
-    "a view by rank": ("%x = pto.make_tensor_view %arg0, shape = [%c16], strides = [%c1] : !pto.tensor_view<1xf16>", "PTO-110", "'%arg0' is used as", "%arg0"),
-    "rows that are no multiple of 32 bytes": ("%x = pto.alloc_tile : !pto.tile_buf<vec, 16x4xf32>", "PTO-105", "16 bytes", "!pto.tile_buf"),
-    "a column that is no multiple of 32 bytes": ("%x = pto.alloc_tile : !pto.tile_buf<vec, 4x1xf32, blayout=col_major>", "PTO-105", "a column takes 16 bytes", "!pto.tile_buf"),
-    "rows that are no whole boxes": ("%x = pto.alloc_tile : !pto.tile_buf<mat, 24x32xf16, blayout=col_major, slayout=row_major>", "PTO-105", "24 rows", "!pto.tile_buf"),
-    "columns that are no whole boxes": ("%x = pto.alloc_tile : !pto.tile_buf<acc, 16x24xf32, blayout=col_major, slayout=row_major, fractal=1024>", "PTO-105", "24 columns", "!pto.tile_buf"),
-    "a valid extent that is not given": ("%x = pto.alloc_tile valid_row = %c16 : V", "PTO-106", "'valid_col' is needed", "pto.alloc_tile"),
-    "a valid extent given twice": ("%x = pto.alloc_tile valid_row = %c16 valid_col = %c64 : STATIC", "PTO-106", "'valid_row' is 16 by the type", "%c16"),
-    "elements that differ": ("pto.tadd ins(%t, %h : V, F16) outs(%u : V)", "PTO-106", "elements differ", "pto.tadd"),
-    "a column in an element-wise instruction": ("pto.tadd ins(%col, %col : COL, COL) outs(%col : COL)", "PTO-106", "stored by rows", "pto.tadd"),
-    "a product of the wrong memories": ("pto.tmatmul ins(%r, %l : RIGHT, LEFT) outs(%c : ACC)", "PTO-106", "multiplies left by right", "pto.tmatmul"),
-    "another accumulator than the result": ("pto.tmatmul.acc ins(%d, %l, %r : ACC, LEFT, RIGHT) outs(%c : ACC)", "PTO-106", "the accumulator %d", "%d"),
-    "no way between memories": ("pto.tmov ins(%c : ACC) outs(%l : LEFT)", "PTO-106", "no way from acc to left", "pto.tmov"),
-    "an offset that is no index": ("pto.textract ins(%m, %arg3, %c0 : MAT, i32, index) outs(%l : LEFT)", "PTO-106", "offsets are of type index", "i32"),
+    "an unknown memory": (
+        "%x = pto.alloc_tile valid_row = %c16 valid_col = %c64 : !pto.tile_buf<ub, 16x64xf32, valid=?x?>",
+        "PTO-104",
+        "no memory 'ub'",
+        "!pto.tile_buf<ub",
+    ),
+    "keys in another order": (
+        "%x = pto.alloc_tile : !pto.tile_buf<loc=vec, rows=16, dtype=f32, cols=64>",
+        "PTO-104",
+        "in this order",
+        "!pto.tile_buf",
+    ),
+    "more valid than there is": (
+        "%x = pto.alloc_tile : !pto.tile_buf<vec, 16x64xf32, valid=17x64>",
+        "PTO-104",
+        "valid extent 17",
+        "!pto.tile_buf",
+    ),
+    "a view by rank": (
+        "%x = pto.make_tensor_view %arg0, shape = [%c16], strides = [%c1] : !pto.tensor_view<1xf16>",
+        "PTO-110",
+        "'%arg0' is used as",
+        "%arg0",
+    ),
+    "rows that are no multiple of 32 bytes": (
+        "%x = pto.alloc_tile : !pto.tile_buf<vec, 16x4xf32>",
+        "PTO-105",
+        "16 bytes",
+        "!pto.tile_buf",
+    ),
+    "a column that is no multiple of 32 bytes": (
+        "%x = pto.alloc_tile : !pto.tile_buf<vec, 4x1xf32, blayout=col_major>",
+        "PTO-105",
+        "a column takes 16 bytes",
+        "!pto.tile_buf",
+    ),
+    "rows that are no whole boxes": (
+        "%x = pto.alloc_tile : !pto.tile_buf<mat, 24x32xf16, blayout=col_major, slayout=row_major>",
+        "PTO-105",
+        "24 rows",
+        "!pto.tile_buf",
+    ),
+    "columns that are no whole boxes": (
+        "%x = pto.alloc_tile : !pto.tile_buf<acc, 16x24xf32, blayout=col_major, slayout=row_major, fractal=1024>",
+        "PTO-105",
+        "24 columns",
+        "!pto.tile_buf",
+    ),
+    "a valid extent that is not given": (
+        "%x = pto.alloc_tile valid_row = %c16 : V",
+        "PTO-106",
+        "'valid_col' is needed",
+        "pto.alloc_tile",
+    ),
+    "a valid extent given twice": (
+        "%x = pto.alloc_tile valid_row = %c16 valid_col = %c64 : STATIC",
+        "PTO-106",
+        "'valid_row' is 16 by the type",
+        "%c16",
+    ),
+    "elements that differ": (
+        "pto.tadd ins(%t, %h : V, F16) outs(%u : V)",
+        "PTO-106",
+        "elements differ",
+        "pto.tadd",
+    ),
+    "a column in an element-wise instruction": (
+        "pto.tadd ins(%col, %col : COL, COL) outs(%col : COL)",
+        "PTO-106",
+        "stored by rows",
+        "pto.tadd",
+    ),
+    "a product of the wrong memories": (
+        "pto.tmatmul ins(%r, %l : RIGHT, LEFT) outs(%c : ACC)",
+        "PTO-106",
+        "multiplies left by right",
+        "pto.tmatmul",
+    ),
+    "another accumulator than the result": (
+        "pto.tmatmul.acc ins(%d, %l, %r : ACC, LEFT, RIGHT) outs(%c : ACC)",
+        "PTO-106",
+        "the accumulator %d",
+        "%d",
+    ),
+    "no way between memories": (
+        "pto.tmov ins(%c : ACC) outs(%l : LEFT)",
+        "PTO-106",
+        "no way from acc to left",
+        "pto.tmov",
+    ),
+    "an offset that is no index": (
+        "pto.textract ins(%m, %arg3, %c0 : MAT, i32, index) outs(%l : LEFT)",
+        "PTO-106",
+        "offsets are of type index",
+        "i32",
+    ),
     "padding without a value": ("pto.tfillpad ins(%t : V) outs(%u : V)", "PTO-106", "pad is not 0", V[:20]),
-    "a window that differs from its tile": ("%w = pto.subview %t[%c0, %c0] sizes [16, 32] : V -> !pto.tile_buf<vec, 16x32xf32, pad=1>", "PTO-106", "pad is 1 here", "!pto.tile_buf<vec"),
-    "a window outside of its tile": ("%w = pto.subview %t[%c0, %c64] sizes [16, 32] : V -> HALF", "PTO-106", "leaves the 64", "%c64"),
-    "a window with other valid extents": ("%w = pto.subview %t[%c0, %c0] sizes [16, 32] valid [%c2, %c32] : V -> HALF", "PTO-106", "says 16 where the valid extent %c2 is 2", HALF[:20]),
-    "a reshape to other bytes": ("%f = pto.treshape %t : V -> HALF", "PTO-106", "keeps memory and bytes", HALF[:20]),
-    "extents set on a window": ("%w = pto.subview %t[%c0, %c0] sizes [16, 64] valid [%arg2, %arg2] : V -> V\npto.set_validshape %w, %c2, %c2 : V", "PTO-106", "comes from 'pto.subview'", "%w"),
-    "a loop that stands still": ("scf.for %i = %c0 to %c64 step %c0 {\n}", "PTO-106", "above 0, not 0", "%c0"),
-    "a window of other size than stated": ("%x = pto.partition_view %view, offsets = [%c0, %c0], sizes = [%c2, %c64] : TV -> PV", "PTO-106", "says 16 where the size is 2", "%c2"),
-    "a buffer with an address among others": ("%x = pto.alloc_tile addr = %a0 valid_row = %c16 valid_col = %c64 : V", "PTO-107", "every buffer has an address", "pto.alloc_tile"),
-    "too many slots": ("%x = pto.alloc_multi_tile valid_row = %c16 valid_col = %c64 : !pto.multi_tile_buf<V, count=17>", "PTO-108", "2 to 16 slots, not 17", "!pto.multi_tile_buf"),
-    "a slot that is not there": ("%x = pto.multi_tile_get %ring[%c2] : RING -> V", "PTO-108", "no slot 2 among 2", "%c2"),
-    "a slot of another type": ("%x = pto.multi_tile_get %ring[%c1] : RING -> VP", "PTO-108", "the type that the ring states", VP[:20]),
-    "a name that nothing defines": ("pto.tabs ins(%nothing : V) outs(%u : V)", "PTO-109", "before anything defines it", "%nothing"),
-    "a name that is defined later": ("%x = arith.addi %y, %c0 : index\n%y = arith.addi %c1, %c0 : index", "PTO-109", "'%y' is used before", "%y"),
-    "a name of an ended region": ("scf.if %yes {\n%q = arith.addi %c0, %c1 : index\n}\n%x = arith.addi %q, %c0 : index", "PTO-109", "region that has ended", "%q"),
+    "a window that differs from its tile": (
+        "%w = pto.subview %t[%c0, %c0] sizes [16, 32] : V -> !pto.tile_buf<vec, 16x32xf32, pad=1>",
+        "PTO-106",
+        "pad is 1 here",
+        "!pto.tile_buf<vec",
+    ),
+    "a window outside of its tile": (
+        "%w = pto.subview %t[%c0, %c64] sizes [16, 32] : V -> HALF",
+        "PTO-106",
+        "leaves the 64",
+        "%c64",
+    ),
+    "a window with other valid extents": (
+        "%w = pto.subview %t[%c0, %c0] sizes [16, 32] valid [%c2, %c32] : V -> HALF",
+        "PTO-106",
+        "says 16 where the valid extent %c2 is 2",
+        HALF[:20],
+    ),
+    "a reshape to other bytes": (
+        "%f = pto.treshape %t : V -> HALF",
+        "PTO-106",
+        "keeps memory and bytes",
+        HALF[:20],
+    ),
+    "extents set on a window": (
+        """%w = pto.subview %t[%c0, %c0] sizes [16, 64] valid [%arg2, %arg2] : V -> V
+        pto.set_validshape %w, %c2, %c2 : V""",
+        "PTO-106",
+        "comes from 'pto.subview'",
+        "%w",
+    ),
+    "a loop that stands still": (
+        "scf.for %i = %c0 to %c64 step %c0 {\n}",
+        "PTO-106",
+        "above 0, not 0",
+        "%c0",
+    ),
+    "a window of other size than stated": (
+        "%x = pto.partition_view %view, offsets = [%c0, %c0], sizes = [%c2, %c64] : TV -> PV",
+        "PTO-106",
+        "says 16 where the size is 2",
+        "%c2",
+    ),
+    "a buffer with an address among others": (
+        "%x = pto.alloc_tile addr = %a0 valid_row = %c16 valid_col = %c64 : V",
+        "PTO-107",
+        "every buffer has an address",
+        "pto.alloc_tile",
+    ),
+    "too many slots": (
+        "%x = pto.alloc_multi_tile valid_row = %c16 valid_col = %c64 : !pto.multi_tile_buf<V, count=17>",
+        "PTO-108",
+        "2 to 16 slots, not 17",
+        "!pto.multi_tile_buf",
+    ),
+    "a slot that is not there": (
+        "%x = pto.multi_tile_get %ring[%c2] : RING -> V",
+        "PTO-108",
+        "no slot 2 among 2",
+        "%c2",
+    ),
+    "a slot of another type": (
+        "%x = pto.multi_tile_get %ring[%c1] : RING -> VP",
+        "PTO-108",
+        "the type that the ring states",
+        VP[:20],
+    ),
+    "a name that nothing defines": (
+        "pto.tabs ins(%nothing : V) outs(%u : V)",
+        "PTO-109",
+        "before anything defines it",
+        "%nothing",
+    ),
+    "a name that is defined later": (
+        "%x = arith.addi %y, %c0 : index\n%y = arith.addi %c1, %c0 : index",
+        "PTO-109",
+        "'%y' is used before",
+        "%y",
+    ),
+    "a name of an ended region": (
+        "scf.if %yes {\n%q = arith.addi %c0, %c1 : index\n}\n%x = arith.addi %q, %c0 : index",
+        "PTO-109",
+        "region that has ended",
+        "%q",
+    ),
     "a name defined twice": ("%c0 = arith.constant 1 : index", "PTO-109", "'%c0' is defined twice", "%c0"),
-    "a type that the value does not have": ("%x = arith.addi %arg3, %c0 : index", "PTO-110", "'%arg3' is used as index and is i32", "%arg3"),
-    "a number of another type carried": ("%n = scf.for %i = %c0 to %c64 step %c1 iter_args(%x = %c0) -> (index) {\nscf.yield %arg3 : i32\n}", "PTO-110", "yields a value of type i32", "scf.yield"),
-    "an element type the machine does not add": ("%x = pto.alloc_tile : !pto.tile_buf<vec, 16x64xbf16>\npto.tadd ins(%x, %x : !pto.tile_buf<vec, 16x64xbf16>, !pto.tile_buf<vec, 16x64xbf16>) outs(%x : !pto.tile_buf<vec, 16x64xbf16>)", "PTO-111", "takes no bf16 elements on a3", "!pto.tile_buf<vec, 16x64xbf16>"),
-    "results that are not yielded": ("%z = scf.if %yes -> (index) {\nscf.yield %c0 : index\n} else {\n}", "PTO-112", "does not yield its results", "scf.if"),
-}  # fmt: skip
+    "a type that the value does not have": (
+        "%x = arith.addi %arg3, %c0 : index",
+        "PTO-110",
+        "'%arg3' is used as index and is i32",
+        "%arg3",
+    ),
+    "a number of another type carried": (
+        "%n = scf.for %i = %c0 to %c64 step %c1 iter_args(%x = %c0) -> (index) {\nscf.yield %arg3 : i32\n}",
+        "PTO-110",
+        "yields a value of type i32",
+        "scf.yield",
+    ),
+    "an element type the machine does not add": (
+        "%x = pto.alloc_tile : BF16\npto.tadd ins(%x, %x : BF16, BF16) outs(%x : BF16)",
+        "PTO-111",
+        "takes no bf16 elements on a3",
+        "!pto.tile_buf<vec, 16x64xbf16>",
+    ),
+    "results that are not yielded": (
+        "%z = scf.if %yes -> (index) {\nscf.yield %c0 : index\n} else {\n}",
+        "PTO-112",
+        "does not yield its results",
+        "scf.if",
+    ),
+}
 
 
 def test_there_are_forty_of_them() -> None:
@@ -206,12 +437,14 @@ def test_there_are_forty_of_them() -> None:
 
 
 @pytest.mark.parametrize(("lines", "code", "message", "shown"), list(BROKEN.values()), ids=list(BROKEN))
-def test_a_broken_module_is_refused_for_the_right_reason(lines: str, code: str, message: str, shown: str) -> None:
+def test_a_broken_module_is_refused_for_the_right_reason(
+    lines: str, code: str, message: str, shown: str
+) -> None:
     report = checked(lines)
     errors = report.errors
     if code == "PTO-107":
         # Every other buffer is now the one without an address.
-        assert {e.code for e in errors} == {code} and len(errors) == 10
+        assert {e.code for e in errors} == {code} and len(errors) == 11
     else:
         assert [e.code for e in errors] == [code], [(e.code, e.message) for e in errors]
     first = errors[0]
@@ -226,8 +459,12 @@ WHOLE = {
     "no return": (HEAD + "  }\n}\n", "PTO-112", "does not end with 'return'"),
     "no module": ("// nothing\n", "PTO-112", "no module"),
     "no text of this kind": ("hello\n", "PTO-101", "'module' is expected"),
-    "something behind the return": (HEAD + "    return\n    pto.barrier <PIPE_V>\n  }\n}\n", "PTO-112", "nothing may follow"),
-}  # fmt: skip
+    "something behind the return": (
+        HEAD + "    return\n    pto.barrier <PIPE_V>\n  }\n}\n",
+        "PTO-112",
+        "nothing may follow",
+    ),
+}
 
 
 @pytest.mark.parametrize(("text", "code", "message"), list(WHOLE.values()), ids=list(WHOLE))
@@ -313,7 +550,7 @@ def test_the_text_of_january_is_refused() -> None:
 """
     [error] = check_text(text).errors
     assert error.message == "',' is expected here, not 'strides'"
-    assert (error.span.begin_line, error.span.begin_column) == (4, 62)
+    assert (error.span.begin_line, error.span.begin_column) == (4, text.splitlines()[3].index("strides") + 1)
 
 
 # -- the command
@@ -359,10 +596,20 @@ def test_xdsl_finds_nothing_more_in_good_modules(tmp_path: Path) -> None:
 
 
 def test_xdsl_judges_what_this_checker_does_not_know() -> None:
-    """A constant that its type can't hold."""
+    """A truncation to a wider type."""
     pytest.importorskip("xdsl")
-    lines = "%x = arith.constant 300 : i8"
+    lines = "%x = arith.trunci %arg3 : i32 to i64"
     assert checked(lines).ok
-    report = checked(lines, types=True)
-    [error] = report.errors
-    assert error.code == "PTO-114" and error.span.begin_line == 25
+    [error] = checked(lines, types=True).errors
+    assert error.code == "PTO-114" and error.message.startswith("xDSL: ")
+
+
+def test_xdsl_reads_the_lines_of_the_module() -> None:
+    """What xDSL can't even read is shown where it stands."""
+    pytest.importorskip("xdsl")
+    from pypto_plugin_pto.checker.lexer import Source
+    from pypto_plugin_pto.checker.second_opinion import verify
+
+    text = "module {\n  func.func @k() {\n    %x = arith.constant : index\n    return\n  }\n}\n"
+    [finding] = verify(text, Source(text, "k.pto"), [])
+    assert finding.span.begin_line == 3

@@ -23,7 +23,14 @@ x = pl.load(a, [0, 0], [32, 64])
 y = pl.load(b, [0, 0], [32, 64])
 t = pl.create_tile([32, 64], pl.{dt})
 """
-T, H, C, R, I, U8 = "vec[32x64xf32]", "vec[32x64xf16]", "vec[32x1xf32]", "vec[1x64xf32]", "vec[32x64xi32]", "vec[32x32xui8]"
+T, H, C, R, I, U8 = (
+    "vec[32x64xf32]",
+    "vec[32x64xf16]",
+    "vec[32x1xf32]",
+    "vec[1x64xf32]",
+    "vec[32x64xi32]",
+    "vec[32x32xui8]",
+)
 
 # operator (and what makes its operands) -> the line with it
 FLOAT = {
@@ -125,7 +132,10 @@ OTHERS = {
     ("INT16", "z = pl.tile.ands(x, s)"): f"pto.tands ins(%x, %0 : {SHORT}, i32) outs(%z : {SHORT})",
     ("INT16", "z = pl.tile.ors(x, 3)"): f"pto.tors ins(%x, %c3_i32 : {SHORT}, i32) outs(%z : {SHORT})",
     # An unsigned scalar is handed over without its sign.
-    ("UINT32", "z = pl.tile.adds(x, s)"): "pto.tadds ins(%x, %s : vec[32x64xui32], i32) outs(%z : vec[32x64xui32])",
+    (
+        "UINT32",
+        "z = pl.tile.adds(x, s)",
+    ): "pto.tadds ins(%x, %s : vec[32x64xui32], i32) outs(%z : vec[32x64xui32])",
 }
 CASES = [
     *(("FP32", b, line) for b, line in FLOAT.items()),
@@ -165,7 +175,9 @@ def _program(dtype: str, bodies: list[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-@pytest.mark.parametrize(("dtype", "body", "line"), CASES, ids=[f"{d}-{b.splitlines()[-1]}" for d, b, _ in CASES])
+@pytest.mark.parametrize(
+    ("dtype", "body", "line"), CASES, ids=[f"{d}-{b.splitlines()[-1]}" for d, b, _ in CASES]
+)
 def test_an_operator_is_written(modules: Any, dtype: str, body: str, line: str) -> None:
     for backend, planner in VARIANTS:
         lines = modules(dtype, backend, planner)[body]
@@ -212,9 +224,8 @@ return out
 
 
 def test_sorting(write: Any, body_of: Any) -> None:
-    params = (
-        "a: pl.Tensor[[1, 128], pl.FP32], b: pl.Tensor[[1, 128], pl.UINT32], out: pl.Out[pl.Tensor[[1, 512], pl.FP32]]"
-    )
+    out = "out: pl.Out[pl.Tensor[[1, 512], pl.FP32]]"
+    params = f"a: pl.Tensor[[1, 128], pl.FP32], b: pl.Tensor[[1, 128], pl.UINT32], {out}"
     text = write(params, SORTED)
     lines = body_of(text)
     long, pairs, list_ = "vec[1x512xf32]", "vec[1x256xf32]", "vec[1x128xf32]"
@@ -228,7 +239,9 @@ def test_sorting(write: Any, body_of: Any) -> None:
 
 
 def test_arrays_are_updated_in_place(write: Any, body_of: Any) -> None:
-    params = "a: pl.Tensor[[32, 64], pl.FP32], n: pl.Scalar[pl.INT32], out: pl.Out[pl.Tensor[[32, 64], pl.FP32]]"
+    params = (
+        "a: pl.Tensor[[32, 64], pl.FP32], n: pl.Scalar[pl.INT32], out: pl.Out[pl.Tensor[[32, 64], pl.FP32]]"
+    )
     body = """
     r = pl.array.create(4, pl.INT32)
     r = pl.array.update_element(r, 1, n)
@@ -244,6 +257,10 @@ def test_arrays_are_updated_in_place(write: Any, body_of: Any) -> None:
     assert f"%v = pto.local_array_get {name}[%c1_index] : !pto.local_array<4xi32> -> i32" in lines
 
 
+WINDOW_ROW = """w = pl.tile.slice(x, [1, 32], [0, 0])
+q = pl.tile.extract(x, 0, 0, [32, 32])
+v = pl.tile.col_expand_add(q, w)
+z = x"""
 REFUSED = [
     ("BF16", "z = pl.add(x, y)", "910b", "takes no bfloat16 elements"),
     ("INT32", "z = pl.tile.ands(x, s)", "910b", "takes no int32 elements"),
@@ -251,8 +268,7 @@ REFUSED = [
     ("FP32", "w = pl.tile.slice(x, [32, 1], [0, 0])\nz = x", "910b", "would lie otherwise than the tile"),
     ("FP32", "w = pl.create_tile([32, 4], pl.FP32)\nz = x", "910b", "a row takes 16 bytes"),
     ("FP32", "w = pl.tile.slice(x, [32, 32], [0, 0])\nv = pl.reshape(w, [16, 64])\nz = x", "910b", "not adjacent"),
-    ("FP32", "w = pl.tile.slice(x, [1, 32], [0, 0])\nq = pl.tile.extract(x, 0, 0, [32, 32])\n"
-             "v = pl.tile.col_expand_add(q, w)\nz = x", "910b", "can't read its row from a window"),
+    ("FP32", WINDOW_ROW, "910b", "can't read its row from a window"),
 ]  # fmt: skip
 
 

@@ -37,7 +37,10 @@ from pypto_core.testing import build as b
 from pypto_plugin_pto.checker import check_text
 from pypto_plugin_pto.write import function_lines, recipes_of
 
-T = "!pto.tile_buf<loc=vec, dtype=f32, rows=64, cols=64, v_row=?, v_col=?, blayout=row_major, slayout=none_box, fractal=512, pad=0>"
+T = (
+    "!pto.tile_buf<loc=vec, dtype=f32, rows=64, cols=64, v_row=?, v_col=?, "
+    "blayout=row_major, slayout=none_box, fractal=512, pad=0>"
+)
 PARAMS = "a: pl.Tensor[[512, 64], pl.FP32], out: pl.Out[pl.Tensor[[512, 64], pl.FP32]]"
 LOOP = """
 for i in pl.range({range}):
@@ -55,7 +58,9 @@ def body(range_: str = "4", index: str = "i % 2", slots: int = 2) -> str:
 def test_a_ring_is_declared_once_and_each_use_takes_a_slot(write: Any) -> None:
     text = write(PARAMS, body(), planner="ptoas")
     ring = f"!pto.multi_tile_buf<{T}, count=2>"
-    declaration = f"    %ring_mb = pto.alloc_multi_tile valid_row = %c64_index valid_col = %c64_index : {ring}"
+    declaration = (
+        f"    %ring_mb = pto.alloc_multi_tile valid_row = %c64_index valid_col = %c64_index : {ring}"
+    )
     slot = f"      %t = pto.multi_tile_get %ring_mb[%0] : {ring} -> {T}"
     lines = text.splitlines()
     assert lines.count(declaration) == 1 and lines.count(slot) == 1
@@ -113,7 +118,9 @@ def slot(
     return MemRef(base, offset or const_index(0), size, False, count, index)
 
 
-def loaded(name: str, source: Var, memref: MemRef, shape: tuple[int, int] = (16, 64), **view: Any) -> AssignStmt:
+def loaded(
+    name: str, source: Var, memref: MemRef, shape: tuple[int, int] = (16, 64), **view: Any
+) -> AssignStmt:
     """``name = tile.load(...)`` at a place."""
     space = view.pop("space", VEC)
     call = b.op("tile.load", source, b.dims(0, 0), b.dims(*shape))
@@ -174,6 +181,7 @@ def _reshaped(i: Var) -> list[Stmt]:
     return [t, _view_of(t.var, "v", (32, 32))]
 
 
+IN_LEFT = implicit_tile_view((), MemorySpace.Left)
 FLOAT_INDEX = Var("f", scalar_type(DataType.FP32))
 
 BLOCKERS: list[tuple[str, list[Stmt], str]] = [
@@ -189,8 +197,8 @@ BLOCKERS: list[tuple[str, list[Stmt], str]] = [
     ("extents differ", [loaded("t", SOURCE, slot(const_index(0))),
                         loaded("u", SOURCE, slot(const_index(1)), valid_shape=(const_index(8), const_index(64)))],
      "different valid shapes (16x64 and 8x64)"),
-    ("space", [loaded("t", SOURCE, slot(const_index(0)), space=MemorySpace.Left, slayout=b.tile_type(
-        (16, 64), space=MemorySpace.Left).view.slayout, blayout=b.tile_type((16, 64), space=MemorySpace.Left).view.blayout)],
+    ("space", [loaded("t", SOURCE, slot(const_index(0)), space=MemorySpace.Left, blayout=IN_LEFT.blayout,
+                      slayout=IN_LEFT.slayout)],
      "lies in vec, mat or acc, not in left"),
     ("phi", _phi(), "carried by a loop"),
     ("two in a trip", each(_two_in_a_trip), "two of its slots are live at once inside a loop"),
@@ -267,7 +275,9 @@ def test_rings_are_declared_in_the_order_in_which_they_appear() -> None:
 
 def test_a_ring_whose_name_is_taken_gets_another() -> None:
     twin = Var("ring", PTR)
-    text = accepted([loaded("t", SOURCE, slot(const_index(0))), loaded("u", SOURCE, slot(const_index(0), base=twin))])
+    text = accepted(
+        [loaded("t", SOURCE, slot(const_index(0))), loaded("u", SOURCE, slot(const_index(0), base=twin))]
+    )
     assert "%ring_mb = " in text and "%ring_mb_1 = " in text
 
 

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pypto_core.diagnostics import UserError
+from pypto_core.ir import Abs as AbsExpr
 from pypto_core.ir import (
     Add,
     BinaryExpr,
@@ -55,7 +56,6 @@ from pypto_core.ir import (
     scalar_type,
     sub,
 )
-from pypto_core.ir import Abs as AbsExpr
 from pypto_core.run import PassContext
 from pypto_core.testing import build as b
 from pypto_plugin_pto.checker import check_text
@@ -322,7 +322,12 @@ def test_float_constants(value: float, dtype: DataType, text: str) -> None:
 
 def test_constants_are_written_once_and_named_by_value_and_type() -> None:
     x, y, out = b.scalar("x", I32), b.scalar("y", I64), b.tensor("out", (8,), I64)
-    exprs = [mul(x, -1), mul(x, -1), make_binary(Mul, y, ConstInt(-1, I64)), make_binary(Mul, y, ConstInt(7, I64))]
+    exprs = [
+        mul(x, -1),
+        mul(x, -1),
+        make_binary(Mul, y, ConstInt(-1, I64)),
+        make_binary(Mul, y, ConstInt(7, I64)),
+    ]
     text = text_of([out, x, y], [stored(e, out, i) for i, e in enumerate(exprs)])
     constants = [line.strip() for line in text.splitlines() if "arith.constant" in line]
     assert "%cn1_i32 = arith.constant -1 : i32" in constants

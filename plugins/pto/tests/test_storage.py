@@ -70,12 +70,18 @@ def test_windows_reshapes_and_valid_extents(write: Any, body_of: Any, planner: s
         assert "v_row=8, v_col=8" in narrow
     else:
         address = {m[0]: m[1] for m in re.findall(r"(%\w+) = pto\.alloc_tile addr = (%\w+) ", text)}
-        assert address["%w"] == address["%e"] and address["%v"] == address["%g"] and address["%s"] == address["%h"]
+        assert (
+            address["%w"] == address["%e"]
+            and address["%v"] == address["%g"]
+            and address["%s"] == address["%h"]
+        )
         assert re.search(r"%v = pto\.alloc_tile addr = \S+ valid_row = %arg2 valid_col = %c16_index", text)
 
 
 @pytest.mark.parametrize("planner", LEVELS)
-def test_column_windows_are_copied_by_extraction_and_insertion(write: Any, body_of: Any, planner: str) -> None:
+def test_column_windows_are_copied_by_extraction_and_insertion(
+    write: Any, body_of: Any, planner: str
+) -> None:
     body = """
     x = pl.load(a, [0, 0], [64, 64])
     y = pl.load(a, [0, 0], [64, 64])
@@ -92,7 +98,9 @@ def test_column_windows_are_copied_by_extraction_and_insertion(write: Any, body_
     whole = "vec[64x64xf32]"
     [extract] = [x for x in lines if "pto.textract" in x and "outs(%m " in x]
     # The window of the window begins at row 16 + n, column 32 of x.
-    assert extract.startswith("pto.textract ins(%x, ") and extract.endswith(f"{whole}, index, index) outs(%m : vec[8x32xf32])")
+    assert extract.startswith("pto.textract ins(%x, ") and extract.endswith(
+        f"{whole}, index, index) outs(%m : vec[8x32xf32])"
+    )
     row, col = extract.partition("ins(%x, ")[2].split(" : ")[0].split(", ")
     assert f"{row} = arith.addi %c16_index, %arg2 : index" in lines and col == "%c32_index"
     target = next(x for x in lines if x.startswith("pto.tstore")).partition("ins(")[2].split()[0]
@@ -100,7 +108,9 @@ def test_column_windows_are_copied_by_extraction_and_insertion(write: Any, body_
         x.startswith("pto.tinsert ins(%m, %c0_index, %c32_index : vec[8x32xf32], index, index) outs(%y")
         for x in lines
     )
-    assert any(x.startswith("%window = pto.subview %y") and "[%arg2, %c0_index] sizes [16, 64]" in x for x in lines)
+    assert any(
+        x.startswith("%window = pto.subview %y") and "[%arg2, %c0_index] sizes [16, 64]" in x for x in lines
+    )
     assert "pto.tmov ins(%r : vec[16x64xf32]) outs(%window : vec[16x64xf32])" in lines
     assert target.startswith("%y")
 
@@ -117,7 +127,11 @@ def test_padding(write: Any, body_of: Any, planner: str) -> None:
     return out
     """
     text = write(TWO, body, planner=planner)
-    for name, pad, mnemonic in (("y", 3, "tfillpad"), ("z", 2, "tfillpad_expand"), ("w", 1, "tfillpad_inplace")):
+    for name, pad, mnemonic in (
+        ("y", 3, "tfillpad"),
+        ("z", 2, "tfillpad_expand"),
+        ("w", 1, "tfillpad_inplace"),
+    ):
         [line] = [x for x in text.splitlines() if f"pto.{mnemonic} " in x]
         assert line.partition("outs(")[2].startswith(f"%{name} :")
         assert line.count("pad=0") == 1 and f"pad={pad}>)" in line
@@ -189,16 +203,24 @@ for k, (c,) in pl.range(0, 256, 64, init_values=(acc,)):
 out = pl.store(r, [0, 0], out)
 return out
 """
-K_PARAMS = "a: pl.Tensor[[64, 256], pl.FP16], w: pl.Tensor[[256, 64], pl.FP16], out: pl.Out[pl.Tensor[[64, 64], pl.FP32]]"
+K_PARAMS = (
+    "a: pl.Tensor[[64, 256], pl.FP16], w: pl.Tensor[[256, 64], pl.FP16], "
+    "out: pl.Out[pl.Tensor[[64, 64], pl.FP32]]"
+)
 
 
 @pytest.mark.parametrize("planner", LEVELS)
 @pytest.mark.parametrize("backend", ["910b", "a5"])
-def test_an_accumulator_is_started_by_a_runtime_condition(write: Any, body_of: Any, planner: str, backend: str) -> None:
+def test_an_accumulator_is_started_by_a_runtime_condition(
+    write: Any, body_of: Any, planner: str, backend: str
+) -> None:
     lines = body_of(write(K_PARAMS, K_LOOP.format(cond=", k == 0"), planner=planner, backend=backend))
     at = next(n for n, x in enumerate(lines) if x.startswith("scf.if"))
     left, right, acc = "left[64x64xf16]", "right[64x64xf16]", "acc[64x64xf32]"
-    assert re.fullmatch(rf"pto\.tmatmul ins\(%x\S+, %y\S+ : {re.escape(left)}, {re.escape(right)}\) outs\(%acc : {re.escape(acc)}\)", lines[at + 1])
+    assert re.fullmatch(
+        rf"pto\.tmatmul ins\(%x\S+, %y\S+ : {re.escape(left)}, {re.escape(right)}\) outs\(%acc : {re.escape(acc)}\)",
+        lines[at + 1],
+    )
     assert lines[at + 2] == "} else {"
     assert lines[at + 3].startswith("pto.tmatmul.acc ins(%acc, %x")
     assert lines[at + 3].endswith(f"outs(%acc : {acc})")
@@ -208,9 +230,15 @@ def test_an_accumulator_is_started_by_a_runtime_condition(write: Any, body_of: A
 
 @pytest.mark.parametrize(
     ("cond", "instruction"),
-    [("", "pto.tmatmul.acc ins(%acc,"), (", True", "pto.tmatmul ins(%x"), (", False", "pto.tmatmul.acc ins(%acc,")],
+    [
+        ("", "pto.tmatmul.acc ins(%acc,"),
+        (", True", "pto.tmatmul ins(%x"),
+        (", False", "pto.tmatmul.acc ins(%acc,"),
+    ],
 )
-def test_a_known_condition_chooses_the_instruction(write: Any, body_of: Any, cond: str, instruction: str) -> None:
+def test_a_known_condition_chooses_the_instruction(
+    write: Any, body_of: Any, cond: str, instruction: str
+) -> None:
     lines = body_of(write(K_PARAMS, K_LOOP.format(cond=cond), planner="ptoas"))
     assert not any("scf.if" in x for x in lines)
     [product] = [x for x in lines if x.startswith("pto.tmatmul")]
@@ -242,7 +270,9 @@ def test_views_of_tensors(write: Any) -> None:
     assert f"%a_view = pto.make_tensor_view %arg0, {rank3} {{layout = #pto.layout<nd>}}" in text
     column = "shape = [%c64_index, %c1_index], strides = [%c1_index, %c64_index] {layout = #pto.layout<dn>}"
     assert f"%c_view = pto.make_tensor_view %arg1, {column}" in text
-    assert "%d_view = pto.make_tensor_view %arg2, shape = [%arg4, %arg5], strides = [%arg5, %c1_index]" in text
+    assert (
+        "%d_view = pto.make_tensor_view %arg2, shape = [%arg4, %arg5], strides = [%arg5, %c1_index]" in text
+    )
     assert "!pto.partition_tensor_view<1x16x64xf32>" in text
     assert "!pto.partition_tensor_view<16x?xf32>" in text
     # A runtime offset is kept from being negative, a constant one is not asked.
@@ -262,7 +292,11 @@ def test_strides_of_runtime_extents_are_multiplied_in_the_head(write: Any) -> No
     """
     lines = [x.strip() for x in write(params, body).splitlines()]
     view = next(n for n, x in enumerate(lines) if x.startswith("%a_view"))
-    product = next(n for n, x in enumerate(lines) if re.match(r"%\d+ = arith\.muli (%c64_index, %arg3|%arg3, %c64_index)", x))
+    product = next(
+        n
+        for n, x in enumerate(lines)
+        if re.match(r"%\d+ = arith\.muli (%c64_index, %arg3|%arg3, %c64_index)", x)
+    )
     assert product < view < next(n for n, x in enumerate(lines) if "pto.alloc_tile" in x)
 
 
@@ -315,7 +349,9 @@ def test_exchanged_tiles_are_refused() -> None:
 
 def test_an_accumulator_that_lies_elsewhere_is_refused() -> None:
     def acc(name: str, at: MemRef) -> AssignStmt:
-        return made(name, "tile.create", b.dims(16, 16), at=at, dtype=DataType.FP32, target_memory=MemorySpace.Acc)
+        return made(
+            name, "tile.create", b.dims(16, 16), at=at, dtype=DataType.FP32, target_memory=MemorySpace.Acc
+        )
 
     kinds = [b.tile("l", (16, 16), DataType.FP16, space=MemorySpace.Left),
              b.tile("r", (16, 16), DataType.FP16, space=MemorySpace.Right)]  # fmt: skip

@@ -33,7 +33,9 @@ class Writer:
         return self.rng.choice(pool)
 
     def value(self) -> str:
-        form = self.rng.choice(["{} + {}", "{} - {}", "pl.min({}, {})", "pl.max({}, {})", "{}", "({} * 3 + {}) % 7"])
+        form = self.rng.choice(
+            ["{} + {}", "{} - {}", "pl.min({}, {})", "pl.max({}, {})", "{}", "({} * 3 + {}) % 7"]
+        )
         text = form.format(self.atom(), self.atom())
         return text if any(name in text for name in (*NAMES, "n", "m", *self.loops)) else f"n + {text}"
 

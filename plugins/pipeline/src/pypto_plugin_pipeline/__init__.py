@@ -1,1 +1,1 @@
-"""Pipelined loops made explicit: stages side by side in one body, in the order that keeps the pipes busy."""
+"""Pipelined loops: copies of the body per stage, loads first, transfers between cores run ahead."""

@@ -110,9 +110,7 @@ class _Lowering:
     def main_loop(self, loop: ForStmt, stop: Expr, step: int, results: tuple[Var, ...]) -> ForStmt:
         stages, dtype = stages_of(loop), counter_dtype(loop)
         counter = Var(loop.loop_var.name_hint, loop.loop_var.type, span=loop.loop_var.span)
-        carries = tuple(
-            IterArg(a.name_hint, a.type, a.init_value, span=a.span) for a in loop.iter_args
-        )
+        carries = tuple(IterArg(a.name_hint, a.type, a.init_value, span=a.span) for a in loop.iter_args)
         copies = replicate(loop, stages, step, counter, carries, self.group())
         return replace(
             loop,
@@ -130,7 +128,9 @@ class _Lowering:
     def dynamic(self, loop: ForStmt, step: int) -> Stmt:
         stages, dtype = stages_of(loop), counter_dtype(loop)
         trips = _trips(loop, step)
-        covered = make_binary(Mul, make_binary(FloorDiv, trips, ConstInt(stages, dtype)), ConstInt(stages * step, dtype))
+        covered = make_binary(
+            Mul, make_binary(FloorDiv, trips, ConstInt(stages, dtype)), ConstInt(stages * step, dtype)
+        )
         end = _let("unroll_main_end", make_binary(Add, loop.start, covered), loop)
         results = _renamed(loop.return_vars, "_main")
         main = self.main_loop(loop, end.var, step, results)

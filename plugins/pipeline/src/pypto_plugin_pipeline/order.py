@@ -106,7 +106,9 @@ def _stages(body: Sequence[Stmt]) -> list[Pairs]:
     found: list[Pairs] = []
     for stmt in body:
         pairs = membership_of(stmt)
-        value: Any = stmt.value if isinstance(stmt, AssignStmt) else stmt.expr if isinstance(stmt, EvalStmt) else None
+        value: Any = (
+            stmt.value if isinstance(stmt, AssignStmt) else stmt.expr if isinstance(stmt, EvalStmt) else None
+        )
         if not pairs and isinstance(value, Call):
             pairs = next((own[a] for a in value.args if isinstance(a, Var) and a in own), ())
         found.append(pairs)

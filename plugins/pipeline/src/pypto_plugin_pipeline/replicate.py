@@ -21,9 +21,7 @@ class Copies:
     values: tuple[Expr, ...]
 
 
-def replicate(
-    loop: ForStmt, count: int, step: int, base: Expr, seeds: Sequence[Expr], group: int
-) -> Copies:
+def replicate(loop: ForStmt, count: int, step: int, base: Expr, seeds: Sequence[Expr], group: int) -> Copies:
     """``count`` copies of the body, for the trips at ``base``, ``base + step``, ….
 
     Definitions get variables of their own, under the same names. ``seeds`` stand for the carries in the first
@@ -34,7 +32,10 @@ def replicate(
     stmts: list[Stmt] = []
     values = tuple(seeds)
     for stage in range(count):
-        mapping = {loop.loop_var: shifted(base, stage * step, dtype), **dict(zip(loop.iter_args, values, strict=True))}
+        mapping = {
+            loop.loop_var: shifted(base, stage * step, dtype),
+            **dict(zip(loop.iter_args, values, strict=True)),
+        }
         clone, _ = deep_clone(loop.body, mapping)
         inner, tail = split_yield(clone)
         values = tail.values if tail is not None else ()

@@ -11,9 +11,11 @@ from collections.abc import Iterator
 import attrs
 
 from pypto_core.ir import (
+    INDEX_ONE,
     AssignStmt,
     BreakStmt,
     Call,
+    ConstInt,
     ContinueStmt,
     EvalStmt,
     Expr,
@@ -22,6 +24,7 @@ from pypto_core.ir import (
     IfStmt,
     InlineStmt,
     MakeTuple,
+    MemRef,
     ReturnStmt,
     Stmt,
     Submit,
@@ -60,7 +63,8 @@ class Window:
         ours = zip(self.offsets, self.extents, strict=True)
         theirs = zip(other.offsets, other.extents, strict=True)
         return any(
-            prove_le(add(a, n), b) or prove_le(add(b, m), a) for (a, n), (b, m) in zip(ours, theirs, strict=True)
+            prove_le(add(a, n), b) or prove_le(add(b, m), a)
+            for (a, n), (b, m) in zip(ours, theirs, strict=True)
         )
 
 
@@ -124,9 +128,11 @@ class Storage:
                     self._join(var, value)
 
     def _value(self, var: Var, value: Expr) -> None:
-        memref = var.type.memref if isinstance(var.type, TileType | TensorType) else None
+        memref = _memref(var)
         if memref is not None:
-            self._parent.setdefault(self.of(var), self.of(memref.base))
+            left, right = self.of(var), self.of(memref.base)
+            if left is not right:
+                self._parent[left] = right
         if isinstance(value, Var):
             self._join(var, value)
         elif isinstance(value, TupleGetItemExpr):
@@ -146,18 +152,24 @@ def accesses(stmt: Stmt, storage: Storage) -> tuple[Access, ...]:
     if isinstance(stmt, AssignStmt | EvalStmt):
         found += _windowed(stmt.value if isinstance(stmt, AssignStmt) else stmt.expr, storage)
     covered = {a.storage for a in found}
-    whole: dict[tuple[object, bool], None] = {}
+    others: dict[tuple[object, bool, int | None], Access] = {}
+
+    def note(place: object, writes: bool, slot: ConstInt | None = None) -> None:
+        if place not in covered:
+            window = None if slot is None else Window((slot,), (INDEX_ONE,))
+            key = (place, writes, None if slot is None else slot.value)
+            others.setdefault(key, Access(place, writes, window))
+
     for node in walk(stmt):
         if isinstance(node, Call | Submit):
             for place in _written(node, storage):
-                whole.setdefault((place, True))
-        elif isinstance(node, AssignStmt) and _declared(node.var):
-            whole.setdefault((storage.of(node.var), True))
+                note(place, True)
+        elif isinstance(node, AssignStmt) and _memref(node.var) is not None:
+            note(storage.of(node.var), True, _slot(node.var))
     for var in used_vars(stmt):
         if _holds_bytes(var):
-            whole.setdefault((storage.of(var), False))
-    found += [Access(place, writes) for place, writes in whole if place not in covered]
-    return tuple(found)
+            note(storage.of(var), False, _slot(var))
+    return (*found, *others.values())
 
 
 def _windowed(value: Expr, storage: Storage) -> Iterator[Access]:
@@ -181,7 +193,9 @@ def _windowed(value: Expr, storage: Storage) -> Iterator[Access]:
 
 def _block(offsets: Expr, extents: Expr, tensor: Expr) -> Window | None:
     kind = tensor.type
-    if not (isinstance(offsets, MakeTuple) and isinstance(extents, MakeTuple) and isinstance(kind, TensorType)):
+    if not (
+        isinstance(offsets, MakeTuple) and isinstance(extents, MakeTuple) and isinstance(kind, TensorType)
+    ):
         return None
     if not len(offsets.elements) == len(extents.elements) == len(kind.shape):
         return None
@@ -210,8 +224,15 @@ def _holds_bytes(var: Var) -> bool:
     return isinstance(var.type, TensorType | TileType | TupleType)
 
 
-def _declared(var: Var) -> bool:
-    return isinstance(var.type, TileType) and var.type.memref is not None
+def _memref(var: Var) -> MemRef | None:
+    return var.type.memref if isinstance(var.type, TensorType | TileType) else None
+
+
+def _slot(var: Var) -> ConstInt | None:
+    """The slot of a declared ring that a tile lies in, when it is known."""
+    memref = _memref(var)
+    slot = memref.slot_index if memref is not None and memref.is_pinned else None
+    return slot if isinstance(slot, ConstInt) else None
 
 
 def is_barrier(stmt: Stmt) -> bool:

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from functools import cache
 
-from pypto_core.contract import OpEmitter, Recipe
-from pypto_plugin_pto.emission import TARGET_NAME
-from pypto_plugin_pto.recipes import crossing, elementwise, matmul, memory, queries, reductions, sorting, views
+from pypto_core.contract import OpEmitter
+from pypto_plugin_pto.emission import TARGET_NAME, OwnRecipe
+from pypto_plugin_pto.recipes import (
+    crossing,
+    elementwise,
+    matmul,
+    memory,
+    queries,
+    reductions,
+    sorting,
+    views,
+)
 
 
 @cache
-def recipes() -> dict[str, Recipe]:
+def recipes() -> dict[str, OwnRecipe]:
     """Operator → recipe, sorted."""
-    table: dict[str, Recipe] = {}
+    table: dict[str, OwnRecipe] = {}
     for family in (crossing, elementwise, matmul, memory, queries, reductions, sorting, views):
         table |= family.RECIPES
     return dict(sorted(table.items()))

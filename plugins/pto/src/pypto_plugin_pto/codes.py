@@ -1,8 +1,180 @@
-"""Pages for the codes of this plugin's errors."""
+"""Pages for the codes of this plugin's errors and of what the checker finds."""
 
 from __future__ import annotations
 
 from pypto_core.contract import CodePage
 
-PAGES: tuple[CodePage, ...] = ()
+
+def _page(number: int, title: str, text: str) -> CodePage:
+    return CodePage(f"PTO-{number:03}", title, text)
+
+
+_WRITING = (
+    _page(
+        1,
+        "an operator without a recipe",
+        "No plugin has said how the operator is written as PTO text. A plugin that brings an operator "
+        "brings its recipe with the hook `pypto_emitters`; `pypto_core.contract.EmitContext` is all that "
+        "a recipe works with.",
+    ),
+    _page(
+        2,
+        "an operand that the instruction does not take",
+        "The operator has an instruction, but not for this element type, memory or form on the chosen "
+        "machine. The error says what is taken instead; a `pl.cast` or a copy into a tile of its own "
+        "usually helps.",
+    ),
+    _page(
+        3,
+        "an element type that PTO text does not have",
+        "Only types with a name in the assembler's dialect can be written. Convert the values first.",
+    ),
+    _page(
+        4,
+        "a tile that PTO text does not have",
+        "A tile buffer has two constant extents and lies in a known memory. Flatten tiles to two axes, "
+        "and narrow them with `valid_shape` where an extent is known at run time only.",
+    ),
+    _page(
+        5,
+        "a scalar expression without an instruction",
+        "Powers, tuples of scalars and divisions of integers with `/` have no instruction. Compute them "
+        "with `+ - * // %`, `min`, `max`, comparisons and bit operators.",
+    ),
+    _page(
+        6,
+        "a variable without a value",
+        "A kernel may read its parameters, the symbolic extents of their shapes and what it computes "
+        "itself.",
+    ),
+    _page(
+        7,
+        "division by zero",
+        "The divisor is the constant 0.",
+    ),
+    _page(
+        8,
+        "a tensor that is no parameter",
+        "Every tensor of a kernel is a parameter or a window of one: kernels allocate no global memory, "
+        "and a variable stands for one tensor on all paths.",
+    ),
+    _page(
+        9,
+        "a tile without a buffer",
+        "The tile has no place in memory, or was made in another function. Tiles get their places by the "
+        "pass InitMemRef.",
+    ),
+    _page(
+        10,
+        "a copy that no instruction does",
+        "Two values that have to be one buffer lie in different ones, and their memory can't copy within "
+        "itself (or a trip of a loop exchanges two tiles). The pass MaterializeSemanticAliases gives them "
+        "one buffer.",
+    ),
+    _page(
+        11,
+        "an allocation that can't be a ring",
+        "`pl.MemRef(slots=N)` becomes one ring of buffers when the assembler places them. All its tiles "
+        "have one type and one constant valid extent, each names a slot, 2 to 16 of them, in Vec, Mat or "
+        "Acc; no slot is carried by a loop, and a trip of a loop uses one slot. The planner `pypto` gives "
+        "each slot an address and has none of these limits.",
+    ),
+    _page(
+        12,
+        "a window that can't be looked at in this way",
+        "A window of a tile keeps the layout and padding of the tile, and its rows are not adjacent "
+        "unless it has all columns. Copy it with `pl.tile.extract` to reshape, pad or transpose it.",
+    ),
+    _page(
+        13,
+        "a call inside of a kernel",
+        "Kernels call no functions. Declare the function as Inline.",
+    ),
+    _page(
+        14,
+        "a parameter or result that does not cross a kernel's border",
+        "Kernels take tensors and numbers and return nothing but the tensors they wrote.",
+    ),
+    _page(
+        15,
+        "a statement without a form",
+        "Scopes, breaks and early returns are lowered by passes before a program is written.",
+    ),
+    _page(
+        16,
+        "a loop that does not count upwards",
+_CHECKING = (
+    _page(
+        101,
+        "syntax",
+        "The text does not follow the grammar of the operation at that place.",
+    ),
+    _page(
+        102,
+        "an unknown operation",
+        "The dialect has no operation of that name.",
+    ),
+    _page(
+        103,
+        "operands and attributes",
+        "Number or kind of the operands, or an attribute, does not fit.",
+    ),
+    _page(
+        104,
+        "a malformed type",
+        "The type's fields are not those of its kind, or out of range.",
+    ),
+    _page(
+        105,
+        "a tile that is not aligned",
+        "A row (or column) without boxes takes a multiple of 32 bytes; tiles with boxes are whole boxes.",
+    ),
+    _page(
+        106,
+        "a rule of the instruction",
+        "The operands are of the right kind but don't go together.",
+    ),
+    _page(
+        107,
+        "levels",
+        "At level 3 every buffer has an address, at level 2 none has: the assembler places them.",
+    ),
+    _page(
+        108,
+        "rings of buffers",
+        "A ring has 2 to 16 slots of one type, in vec, mat or acc; constant slots exist.",
+    ),
+    _page(
+        109,
+        "names",
+        "A name is defined once, and before it is used, in the region or around it.",
+    ),
+    _page(
+        110,
+        "types of values",
+        "A value is used with the type that it is defined with.",
+    ),
+    _page(
+        111,
+        "element types of the machine",
+        "The instruction does not take these elements there.",
+    ),
+    _page(
+        112,
+        "structure",
+        "Modules, functions and regions are closed and end as they have to.",
+    ),
+    _page(
+        113,
+        "an operation without C++",
+        "The text is right, but the assembler can't go on with it.",
+    ),
+    _page(
+        114,
+        "a finding of xDSL",
+        "xDSL, asked with `--types`, refuses the module in generic form.",
+    ),
+)
+
+PAGES: tuple[CodePage, ...] = (*_WRITING, *_CHECKING)
 """One page per code."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pypto_core.contract import Backend, OpEmitter, Operand, Recipe
@@ -194,3 +194,7 @@ class Emission:
         recipe: Recipe = emitter.load()
         self._recipes[name] = recipe
         return recipe
+
+
+OwnRecipe = Callable[[Emission, Call, Var | None], None]
+"""A recipe of this plugin, which may use more of an emission than the protocol offers."""

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import attrs
 
 from pypto_core.contract import Operand
-from pypto_core.diagnostics import Span, UserError
+from pypto_core.diagnostics import UserError
 from pypto_core.ir import (
     AssignStmt,
     Call,

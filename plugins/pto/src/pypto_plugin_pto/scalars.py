@@ -8,6 +8,7 @@ operations that are applied to them.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from pypto_core.contract import Operand
 from pypto_core.diagnostics import UserError
@@ -98,7 +99,7 @@ class Scalars:
             IterArg: self._var,
             ConstInt: self._constant,
             ConstFloat: self._constant,
-            ConstBool: lambda expr, what: text.constant(expr.value, BOOL),
+            ConstBool: self._constant,
             TupleGetItemExpr: self._part,
             Cast: self._cast,
             Neg: self._neg,
@@ -106,8 +107,8 @@ class Scalars:
             Not: self._not,
             BitNot: self._bit_not,
             Add: self._add,
-            FloorDiv: lambda expr, what: floor.floor_div(self, expr, what),
-            FloorMod: lambda expr, what: floor.floor_mod(self, expr, what),
+            FloorDiv: partial(floor.floor_div, self),
+            FloorMod: partial(floor.floor_mod, self),
             **dict.fromkeys(_ARITHMETIC, self._arithmetic),
             **dict.fromkeys(_COMPARISON, self._compare),
             **dict.fromkeys(_LOGICAL, self._logical),
@@ -197,8 +198,8 @@ class Scalars:
             )
         return known
 
-    def _constant(self, expr: ConstInt | ConstFloat, what: str) -> Operand:
-        return self.text.constant(expr.value, expr.dtype)
+    def _constant(self, expr: ConstInt | ConstFloat | ConstBool, what: str) -> Operand:
+        return self.text.constant(expr.value, dtype_of(expr))
 
     def _part(self, expr: TupleGetItemExpr, what: str) -> Operand:
         if isinstance(expr.tuple, MakeTuple):

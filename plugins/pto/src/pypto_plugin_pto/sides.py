@@ -15,9 +15,9 @@ from pypto_core.ir import (
     MemorySpace,
     TileType,
     Type,
-    walk,
 )
 from pypto_core.ops import op_of
+from pypto_plugin_pto.calls import calls_of
 
 KIND_NAMES = {CoreType.CUBE: "cube", CoreType.VECTOR: "vector"}
 _DECLARED = {FunctionType.AIC: CoreType.CUBE, FunctionType.AIV: CoreType.VECTOR}
@@ -45,10 +45,10 @@ def core_of(function: Function) -> CoreType | None:
 
 
 def _uses(function: Function) -> Iterator[_Use]:
-    for node in walk(function.body):
-        if isinstance(node, Call) and node.op.name != "tile.alloc":
-            for core in _cores(node):
-                yield _Use(node, core)
+    for call in calls_of(function.body):
+        if isinstance(call, Call) and call.op.name != "tile.alloc":
+            for core in _cores(call):
+                yield _Use(call, core)
 
 
 def _cores(call: Call) -> list[CoreType]:
@@ -73,7 +73,8 @@ def _mixed(function: Function, calls: dict[CoreType, list[Call]], declared: Core
     if declared is not None:
         facts.insert(0, ("type", function.func_type.name))
         other = CoreType.VECTOR if declared is CoreType.CUBE else CoreType.CUBE
-        message = f"kernel '{function.name}' is for the {KIND_NAMES[declared]} core and uses the {KIND_NAMES[other]} core"
+        mine, theirs = KIND_NAMES[declared], KIND_NAMES[other]
+        message = f"kernel '{function.name}' is for the {mine} core and uses the {theirs} core"
         span = calls[other][0].span
     else:
         message = f"kernel '{function.name}' mixes operators of the cube and of the vector core"

@@ -131,7 +131,9 @@ class Statements:
     # -- loops
 
     def _for(self, stmt: ForStmt) -> None:
-        start, stop, step = (self.scalars.coerced(e, INDEX) for e in (stmt.start, stmt.stop, self._step(stmt)))
+        start, stop, step = (
+            self.scalars.coerced(e, INDEX) for e in (stmt.start, stmt.stop, self._step(stmt))
+        )
         inits = self._enter(stmt.iter_args)
         carried = self._numbers(stmt.iter_args)
         loop_name = self.text.names.named(stmt.loop_var.name_hint)

@@ -186,20 +186,18 @@ class Storage:
                 f"index) outs({target.name} : {target.type})"
             )
         else:
-            self.text.line(
-                f"pto.tmov ins({source.name} : {source.type}) outs({target.name} : {target.type})"
-            )
+            self.text.line(f"pto.tmov ins({source.name} : {source.type}) outs({target.name} : {target.type})")
 
-    def reshaped(self, what: str, kind: TileType, source: TileHandle, *, open_extents: bool = False) -> TileHandle:
+    def reshaped(
+        self, what: str, kind: TileType, source: TileHandle, *, open_extents: bool = False
+    ) -> TileHandle:
         """``source`` under another type, by name: a view for one instruction, bound to no variable.
 
         ``open_extents``: valid extents are set on it even when they are constants.
         """
         return self._reshaped(Var(what, kind), kind, source, open_extents)
 
-    def window(
-        self, var: Var, source: TileHandle, offset: tuple[Expr, Expr], kind: TileType
-    ) -> TileHandle:
+    def window(self, var: Var, source: TileHandle, offset: tuple[Expr, Expr], kind: TileType) -> TileHandle:
         """A part of ``source`` with the shape and valid extents of ``kind``, without a copy."""
         extents, whole = extents_of(kind), extents_of(source.kind)
         self._check_window(var, kind, source)

@@ -56,10 +56,11 @@ class FunctionText:
         self.head: list[str] = []
         self.body: list[str] = []
         self._known: dict[tuple[str, str], Operand] = {}
+        self._numbers: dict[tuple[int | float, DataType], Operand] = {}
         self._locations = locations
-        self._out = self.body
-        self._indent = "    "
-        self._suffix = ""
+        self._out: list[str] = self.body
+        self._indent: str = "    "
+        self._suffix: str = ""
 
     # -- lines
 
@@ -116,10 +117,13 @@ class FunctionText:
         """A constant in the type that scalars of ``dtype`` are computed in."""
         if dtype.is_float:
             return self._float(float(value), dtype)
-        number = _wrapped(int(value), dtype)
-        type = register(dtype)
-        name = f"c{number}_{type}" if number >= 0 else f"cn{-number}_{type}"
-        return self.literal(str(number), type, name)
+        known = self._numbers.get((value, dtype))
+        if known is None:
+            number = _wrapped(int(value), dtype)
+            type = register(dtype)
+            name = f"c{number}_{type}" if number >= 0 else f"cn{-number}_{type}"
+            known = self._numbers[(value, dtype)] = self.literal(str(number), type, name)
+        return known
 
     def literal(self, text: str, type: str, name: str) -> Operand:
         """``arith.constant`` of that text, once per text and type."""

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pypto_core.contract import Artifact, OpEmitter
-from pypto_core.ir import Call, Function, FunctionType, Program, Submit, is_incore_type, walk
+from pypto_core.ir import Function, FunctionType, Program, is_incore_type
+from pypto_plugin_pto.calls import calls_of
 from pypto_plugin_pto.catalogue import emitters
 from pypto_plugin_pto.emission import TARGET_NAME, Emission
 from pypto_plugin_pto.sides import KIND_NAMES, core_of
@@ -73,11 +74,7 @@ def modules_of(program: Program) -> dict[str, list[Function]]:
 
 def _references(function: Function) -> list[str]:
     """Functions that are called, or whose reserved buffer is imported, in order."""
-    found: list[str] = []
-    for node in walk(function.body):
-        if isinstance(node, Call | Submit):
-            found.append(str(node.kwargs.get("peer_func", node.op.name)))
-    return found
+    return [str(call.kwargs.get("peer_func", call.op.name)) for call in calls_of(function.body)]
 
 
 def recipes_of(ctx: Any) -> Mapping[str, OpEmitter]:
@@ -102,11 +99,12 @@ def function_lines(function: Function, ctx: Any, recipes: Mapping[str, OpEmitter
     core = core_of(function)
     emission = Emission(function, ctx, recipes, not places_buffers(ctx.capabilities))
     Statements(emission).function(function.body)
-    kind = f" attributes {{pto.kernel_kind = #pto.kernel_kind<{KIND_NAMES[core]}>}}" if core is not None else ""
+    kind = (
+        f" attributes {{pto.kernel_kind = #pto.kernel_kind<{KIND_NAMES[core]}>}}" if core is not None else ""
+    )
     head = f"  func.func @{function.name}({emission.signature.declarations()}){kind} {{"
     return [*_comments(function), head, *emission.text.lines(), "  }"]
 
 
 def _comments(function: Function) -> list[str]:
     return [f"  // {line.strip()}" for comment in function.leading_comments for line in comment.splitlines()]
-

@@ -213,7 +213,11 @@ class _Renamer(TypeFollower):
     def visit_assign_stmt(self, node: AssignStmt) -> Stmt:
         """Remember scalars by their definitions."""
         new = super().visit_assign_stmt(node)
-        if isinstance(new, AssignStmt) and isinstance(new.var.type, ScalarType) and not isinstance(new.value, Call):
+        if (
+            isinstance(new, AssignStmt)
+            and isinstance(new.var.type, ScalarType)
+            and not isinstance(new.value, Call)
+        ):
             self.known.values[new.var] = new.value
         return new
 
@@ -256,7 +260,11 @@ class _Renamer(TypeFollower):
             self.env.pop(v, None)
         self.env.update(zip((v for v, _, _ in joined), results, strict=True))
         return updated(
-            stmt, condition=condition, then_body=then_body, else_body=else_body, return_vars=(*returns, *results)
+            stmt,
+            condition=condition,
+            then_body=then_body,
+            else_body=else_body,
+            return_vars=(*returns, *results),
         )
 
     def arm(
@@ -282,7 +290,9 @@ class _Renamer(TypeFollower):
     def stays_visible(self, var: Var, kind: Type, bodies: Iterable[Stmt | None], stmt: Stmt) -> None:
         """Refuse a type that would outlive a variable it mentions."""
         mentioned = set(type_vars(kind)) if is_open(kind) else set[Var]()
-        if mentioned and any(v in mentioned for body in bodies if body is not None for v in defined_vars(body)):
+        if mentioned and any(
+            v in mentioned for body in bodies if body is not None for v in defined_vars(body)
+        ):
             raise self.loose_extent(var, stmt)
 
     def loose_extent(self, var: Var, stmt: Stmt) -> UserError:
@@ -319,7 +329,9 @@ class _Renamer(TypeFollower):
                 if self.known.is_doubtful(value):
                     self.known.doubtful.add(result)
                     gap = self.gaps.get(value) if isinstance(value, Var) else None
-                    self.gaps[result] = gap or _Gap(f"not assigned in the {arm} part of this branch", stmt.span)
+                    self.gaps[result] = gap or _Gap(
+                        f"not assigned in the {arm} part of this branch", stmt.span
+                    )
 
     def save(self, variables: Iterable[Var]) -> list[tuple[Var, Expr | None]]:
         return [(v, self.env.get(v)) for v in variables]
@@ -472,9 +484,7 @@ class _Renamer(TypeFollower):
         inits = {a: x for a, x in zip(site.args, site.inits, strict=True) if x is not None}
         return self.known.follows(substitute(site.enters, inits), self.facts, self.bounds)
 
-    def note_loop(
-        self, site: Loop, results: tuple[Var, ...], carried: list[Var], stmt: Stmt
-    ) -> None:
+    def note_loop(self, site: Loop, results: tuple[Var, ...], carried: list[Var], stmt: Stmt) -> None:
         """Remember where the results come from, and which of them may be unassigned."""
         site.results = results
         for result in results:

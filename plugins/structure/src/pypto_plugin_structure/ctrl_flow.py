@@ -193,7 +193,9 @@ class _Structurer:
             arms.append(seq(self.block(stmts, holders, depth + 1), stmt.span))
         then, other = arms
         if flatten(then):
-            return [replace(stmt, then_body=then, else_body=other if flatten(other) else None, return_vars=())]
+            return [
+                replace(stmt, then_body=then, else_body=other if flatten(other) else None, return_vars=())
+            ]
         condition = not_(stmt.condition)
         if flatten(other):
             return [replace(stmt, condition=condition, then_body=other, else_body=None, return_vars=())]
@@ -219,7 +221,9 @@ class _Structurer:
     def rebuilt(self, stmt: Stmt, holders: Sequence[Var] | None) -> Stmt:
         """A branch or scope with its regions rewritten."""
         if isinstance(stmt, IfStmt):
-            parts: dict[str, Any] = {"then_body": seq(self.block(flatten(stmt.then_body), holders, 0), stmt.span)}
+            parts: dict[str, Any] = {
+                "then_body": seq(self.block(flatten(stmt.then_body), holders, 0), stmt.span)
+            }
             if stmt.else_body is not None:
                 parts["else_body"] = seq(self.block(flatten(stmt.else_body), holders, 0), stmt.span)
             if holders is not None:
@@ -265,13 +269,17 @@ class _Structurer:
         if isinstance(stmt, ForStmt) and kinds and stmt.kind in (ForKind.Parallel, ForKind.Unroll):
             word = next(k for k in Exit if k in kinds).value
             raise self.refused(stmt, word, f"a {stmt.kind.name.lower()} loop, whose trips all run")
-        holders = tuple(Var(self.names.fresh(a.name_hint, "out"), a.type, span=a.span) for a in stmt.iter_args)
+        holders = tuple(
+            Var(self.names.fresh(a.name_hint, "out"), a.type, span=a.span) for a in stmt.iter_args
+        )
         if not kinds:
             holders = ()
         self.loops.append(_Loop(self.new_flag("broken") if stops else None))
         body = self.block(flatten(stmt.body), holders or None, 0)
         loop = self.loops.pop()
-        head: list[Stmt] = [_assign(h, a, stmt.span) for h, a in zip(holders, stmt.iter_args, strict=bool(holders))]
+        head: list[Stmt] = [
+            _assign(h, a, stmt.span) for h, a in zip(holders, stmt.iter_args, strict=bool(holders))
+        ]
         if loop.skip is not None:
             head.append(_assign(loop.skip, ConstBool(False), stmt.span))
         end: list[Stmt] = [YieldStmt(holders, span=stmt.span)] if holders else []
@@ -316,7 +324,9 @@ class _Structurer:
                 remedy="guard the body with an if instead of leaving the loop",
             )
         index, changing = stmt.loop_var, set(defined_vars(stmt.body))
-        stop, step = (self.steady(e, n, changing, ahead) for e, n in ((stmt.stop, "stop"), (stmt.step, "step")))
+        stop, step = (
+            self.steady(e, n, changing, ahead) for e, n in ((stmt.stop, "stop"), (stmt.step, "step"))
+        )
         ahead.append(_assign(index, stmt.start, stmt.span))
         body.append(_assign(index, add(index, step), stmt.span))
         if isinstance(step, ConstInt):

@@ -249,7 +249,6 @@ class _Proof:
         return False
 
 
-
 def _normal(expr: Expr, holds: bool) -> tuple[object, bool]:
     """A key that is one for a comparison and its opposite: ``a > b``, ``b < a`` and, negated, ``a <= b``."""
     if isinstance(expr, Gt):

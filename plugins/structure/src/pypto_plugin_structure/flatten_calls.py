@@ -194,8 +194,8 @@ class HeadFlattener(_Flattener):
         self.names = names
 
     def region(self, body: Stmt) -> Stmt:
-        """As it is."""
-        return body
+        """As it is, but for carries that were replaced."""
+        return substitute(body, self.remap) if self.remap else body
 
 
 def _has_call(expr: Expr) -> bool:

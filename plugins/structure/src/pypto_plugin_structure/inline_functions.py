@@ -119,7 +119,9 @@ def _called(node: Any, inlines: Mapping[str, Function]) -> list[str]:
 
 
 class _Inliner(Mutator):
-    def __init__(self, inlines: Mapping[str, Function], ready: Mapping[str, Function], caller: Function) -> None:
+    def __init__(
+        self, inlines: Mapping[str, Function], ready: Mapping[str, Function], caller: Function
+    ) -> None:
         super().__init__()
         self.inlines, self.ready, self.caller = inlines, ready, caller
         self.names = NameSource()
@@ -163,7 +165,11 @@ class _Inliner(Mutator):
             for part in _parts(node):
                 if id(part) not in inside:
                     stack.append(part)
-            if isinstance(node, Call | Submit) and isinstance(node.op, GlobalVar) and node.op.name in self.inlines:
+            if (
+                isinstance(node, Call | Submit)
+                and isinstance(node.op, GlobalVar)
+                and node.op.name in self.inlines
+            ):
                 found.append(node)
         return found
 
@@ -236,7 +242,10 @@ class _Splicer(TypeFollower):
         """What the symbols in a parameter's type stand for here."""
         if not (isinstance(kind, TensorType | TileType) and isinstance(have, TensorType | TileType)):
             return
-        pairs = [*zip(kind.shape, have.shape, strict=False), *zip(kind.valid_shape, have.valid_shape, strict=False)]
+        pairs = [
+            *zip(kind.shape, have.shape, strict=False),
+            *zip(kind.valid_shape, have.valid_shape, strict=False),
+        ]
         for dim, actual in pairs:
             if isinstance(dim, Var) and dim is not actual:
                 self.remap.setdefault(dim, actual)

@@ -49,7 +49,11 @@ class _Normalizer(Mutator):
         """Sequences lie in regions alone."""
         if not regions(node):
             return node
-        parts = {name: self.visit(getattr(node, name)) for name in _REGIONS if isinstance(getattr(node, name, None), Stmt)}
+        parts = {
+            name: self.visit(getattr(node, name))
+            for name in _REGIONS
+            if isinstance(getattr(node, name, None), Stmt)
+        }
         return updated(node, **parts)
 
     visit_assign_stmt = visit_stmt

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pypto_core.host import PluginInfo, hookimpl
 
 if TYPE_CHECKING:
-    from pypto_core.contract import Pass
+    from pypto_core.contract import CodePage, Pass
 
 
 @hookimpl
@@ -16,7 +16,7 @@ def pypto_plugin() -> PluginInfo:
     return PluginInfo(
         name="structure",
         requires_api=">=1,<2",
-        summary="SSA form, flat statement structure and three-address calls",
+        summary="inlining, unrolling, structured control flow, SSA form, simplification, three-address calls",
         docs="plugins/structure/README.md",
     )
 
@@ -27,3 +27,11 @@ def pypto_passes() -> tuple[Pass, ...]:
     from pypto_plugin_structure.passes import PASSES
 
     return PASSES
+
+
+@hookimpl
+def pypto_codes() -> tuple[CodePage, ...]:
+    """What the errors and hints of this plugin mean."""
+    from pypto_plugin_structure.codes import PAGES
+
+    return PAGES

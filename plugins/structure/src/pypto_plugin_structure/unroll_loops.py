@@ -117,7 +117,9 @@ class _Unroller(Mutator):
                 remedy="use pl.range for bounds that are known only when the kernel runs",
             )
         if name == "step" and bound.value == 0:
-            raise UserError("a loop's step can't be 0", code="PT320", span=node.span, remedy="write a step of 1")
+            raise UserError(
+                "a loop's step can't be 0", code="PT320", span=node.span, remedy="write a step of 1"
+            )
         return bound.value
 
 

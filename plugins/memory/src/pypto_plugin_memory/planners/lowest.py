@@ -19,12 +19,12 @@ def lowest_peak(
 ) -> Placement:
     """A placement that ends as low as possible, whatever the capacity; it ends early at the bytes alive at once.
 
-    The answer depends on the time given. Reuse penalties play no part.
+    ``seconds`` are of processor time, on which the answer depends. Reuse penalties play no part.
     """
     instance = attrs.evolve(instance_of(problem, space), capacity=NO_LIMIT)
     instance.soft = [[] for _ in instance.soft]
     need = live_peak(problem, space)[0]
-    limit = time.perf_counter() + seconds
+    limit = time.process_time() + seconds
     at, top = _by_orders(instance, need, limit if not skyline.applies(instance) else 0.0, seed)
     if top > need and skyline.applies(instance):
         ground = skyline.ground_of(instance)
@@ -35,7 +35,7 @@ def lowest_peak(
             1 << 30,
             width,
             seed,
-            stop=lambda: time.perf_counter() >= limit,
+            stop=lambda: time.process_time() >= limit,
         )
         if found is not None:
             at, top = [a * ground.unit for a in found], best * ground.unit
@@ -46,13 +46,13 @@ def _by_orders(instance: Instance, need: int, limit: float, seed: int) -> tuple[
     """Local search over orders, at least one round of it and then until the time is up."""
     best: tuple[int, list[int]] | None = None
     number = 0
-    while best is None or (best[0] > need and time.perf_counter() < limit):
+    while best is None or (best[0] > need and time.process_time() < limit):
         for order in orders(instance, 3, seed + number):
             number += 1
             at, top = lowest(instance, order, 40 if not limit else 400, need, seed + number)
             if at is not None and (best is None or top < best[0]):
                 best = (top, at)
-            if best is not None and (best[0] <= need or 0 < limit <= time.perf_counter()):
+            if best is not None and (best[0] <= need or 0 < limit <= time.process_time()):
                 break
     assert best is not None
     return best[1], best[0]

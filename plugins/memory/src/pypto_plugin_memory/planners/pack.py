@@ -10,7 +10,7 @@ from pypto_core.contract import NoPlacementError, Placement, PlacementBlock, Pla
 from pypto_core.ir import MemorySpace, round_up
 from pypto_plugin_memory.planners.search import Effort, no_placement, solve_space
 
-EFFORT = Effort(restarts=12, nodes=200_000, polish=0)
+EFFORT = Effort(polish=0)
 
 
 def plan(problem: PlacementProblem) -> Placement:

@@ -229,6 +229,14 @@ def _price(
     return price
 
 
+def attempt(
+    ground: Ground, limit: int, width: int, number: int, seed: int = 0
+) -> tuple[list[int] | None, int]:
+    """One attempt (see :func:`grow`) with the weights that go with its number."""
+    weights = _FIRST[number] if number < len(_FIRST) else _drawn(random.Random(seed * 1_000_003 + number), [])
+    return grow(ground, limit, width, weights, seed + number)
+
+
 def attempts(
     ground: Ground,
     goal: int,
@@ -240,7 +248,8 @@ def attempts(
 ) -> tuple[list[int] | None, int]:
     """(offsets in units, peak) of the lowest packing below ``best`` that ``tries`` attempts find.
 
-    Each attempt aims below what was found so far, far at first and closer after failures; it ends at ``goal``.
+    Each attempt aims below what was found so far, farther or closer in turn, with ``width`` packings side by side or
+    several times that; it ends at ``goal``.
     """
     rng = random.Random(seed)
     kept: list[int] | None = None
@@ -251,15 +260,13 @@ def attempts(
             break
         weights = _FIRST[number] if number < len(_FIRST) else _drawn(rng, known)
         gap = best - goal
-        limit = max(goal, best - max(1, round(gap * (0.4, 0.25, 0.12, 0.05)[failures % 4])))
-        at, reached = grow(ground, limit, width, weights, seed + number)
+        limit = max(goal, best - max(1, round(gap * (0.35, 0.2, 0.1, 0.05)[failures % 4])))
+        at, reached = grow(ground, limit, width * (1, 3, 10)[number % 3], weights, seed + number)
         known.append((reached / len(ground.size), weights))
         known.sort(key=lambda item: -item[0])
         del known[8:]
         if at is None:
             failures += 1
-            if failures % 24 == 0:
-                width *= 2
             continue
         kept, failures = at, 0
         best = max(a + int(s) for a, s in zip(at, ground.size, strict=True))

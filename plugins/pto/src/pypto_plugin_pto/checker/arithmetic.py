@@ -10,13 +10,19 @@ from pypto_plugin_pto.checker.lexer import Fault, Token
 from pypto_plugin_pto.checker.state import Reading, State
 
 OPERAND = "PTO-103"
-_INTEGER = frozenset(
-    """addi subi muli divsi divui remsi remui floordivsi ceildivsi ceildivui minsi maxsi minui maxui andi ori xori shli
-    shrsi shrui""".split()
+
+
+def _set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_INTEGER = _set(
+    "addi subi muli divsi divui remsi remui floordivsi ceildivsi ceildivui "
+    "minsi maxsi minui maxui andi ori xori shli shrsi shrui"
 )
-_FLOAT = frozenset("addf subf mulf divf remf minimumf maximumf minnumf maxnumf".split())
-_INTEGER_ORDER = frozenset("eq ne slt sle sgt sge ult ule ugt uge".split())
-_FLOAT_ORDER = frozenset("false oeq ogt oge olt ole one ord ueq ugt uge ult ule une uno true".split())
+_FLOAT = _set("addf subf mulf divf remf minimumf maximumf minnumf maxnumf")
+_INTEGER_ORDER = _set("eq ne slt sle sgt sge ult ule ugt uge")
+_FLOAT_ORDER = _set("false oeq ogt oge olt ole one ord ueq ugt uge ult ule une uno true")
 # name → (what the source is, what the result is)
 _CASTS = {
     "index_cast": ("integer", "integer"), "index_castui": ("integer", "integer"), "extsi": ("integer", "integer"),
@@ -24,7 +30,7 @@ _CASTS = {
     "uitofp": ("integer", "float"), "fptosi": ("float", "integer"), "fptoui": ("float", "integer"),
     "extf": ("float", "float"), "truncf": ("float", "float"), "bitcast": ("", ""),
 }  # fmt: skip
-_MATH = frozenset("absf absi ceil cos exp exp2 floor log log2 rsqrt sin sqrt tanh".split())
+_MATH = _set("absf absi ceil cos exp exp2 floor log log2 rsqrt sin sqrt tanh")
 
 
 def is_integer(type: str) -> bool:
@@ -135,6 +141,9 @@ def _constant(state: State) -> Reading:
             "make the constant of type i32 and convert it with builtin.unrealized_conversion_cast",
         )
     value = int(token.text, 0) if is_integer(kind.text) and is_whole else None
+    bits = 64 if kind.text == "index" else int(kind.text[1:]) if value is not None else 0
+    if value is not None and not -(1 << (bits - 1)) <= value < 1 << bits:
+        raise Fault(OPERAND, f"{token.text} is no number of type {kind.text}", token)
     return Reading([], [kind.text], value)
 
 

@@ -89,7 +89,9 @@ def _check_level(state: State) -> int | None:
 
 def _wrong_level(token: Token, level: int) -> Fault:
     if level == 3:
-        return Fault(LEVEL, "at level 3 every buffer has an address, and this one has none", token, "add addr = %x")
+        return Fault(
+            LEVEL, "at level 3 every buffer has an address, and this one has none", token, "add addr = %x"
+        )
     return Fault(
         LEVEL, "at level 2 the assembler places buffers, and this one has an address", token, "remove it"
     )

@@ -13,7 +13,9 @@ from pypto_plugin_pto.checker.check import Report, check_text
 
 
 @click.command("check")
-@click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, allow_dash=True))
+@click.argument(
+    "files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, allow_dash=True)
+)
 @click.option("--arch", type=click.Choice(["a3", "a5"]), help="Check element types for this machine.")
 @click.option("--level", type=click.Choice(["2", "3"]), help="2: no buffer has an address. 3: each has one.")
 @click.option("--types", is_flag=True, help="Have xDSL verify the module too (extra 'types').")
@@ -25,7 +27,8 @@ def command(files: tuple[str, ...], arch: str | None, level: str | None, types: 
     types and where they are visible. Exit code 1 when something is wrong.
     """
     reports = [
-        check_text(_read(name), name, arch=arch, level=int(level) if level else None, types=types) for name in files
+        check_text(_read(name), name, arch=arch, level=int(level) if level else None, types=types)
+        for name in files
     ]
     if as_json:
         click.echo(json.dumps([_plain(r) for r in reports], indent=2))

@@ -11,7 +11,9 @@ from pypto_plugin_pto.checker.state import Reading, State
 from pypto_plugin_pto.checker.tiletypes import tile_fields
 
 OPERAND, LEVEL = "PTO-103", "PTO-107"
-_PIPES = frozenset(f"PIPE_{p}" for p in "S V M MTE1 MTE2 MTE3 MTE4 MTE5 FIX ALL V2".split())
+_PIPES = frozenset(
+    f"PIPE_{p}" for p in ["S", "V", "M", "MTE1", "MTE2", "MTE3", "MTE4", "MTE5", "FIX", "ALL", "V2"]
+)
 _EVENT = re.compile(r"EVENT_ID\d\Z")
 
 

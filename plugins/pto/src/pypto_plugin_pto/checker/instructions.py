@@ -75,11 +75,17 @@ _add("mscatter", "tt", "coalesce scatterAtomicOp scatterOob scatterConflict")
 _add("mgather", "tt ttt", "coalesce gatherOob")
 
 _VALUES: dict[str, tuple[str, frozenset[str]]] = {
-    "cmpMode": ("cmp", frozenset("eq ne lt le gt ge".split())),
-    "rmode": ("round_mode", frozenset("NONE RINT ROUND FLOOR CEIL TRUNC ODD CAST_RINT".split())),
-    "layout": ("layout", frozenset("nd dn nz mx_a_zz mx_b_nn".split())),
-    "atomicType": ("atomic_type", frozenset("atomic_none atomic_add atomic_max atomic_min".split())),
-    "maskPattern": ("mask_pattern", frozenset("P0101 P1010 P0001 P0010 P0100 P1000 P1111".split())),
+    "cmpMode": ("cmp", frozenset(["eq", "ne", "lt", "le", "gt", "ge"])),
+    "rmode": (
+        "round_mode",
+        frozenset(["NONE", "RINT", "ROUND", "FLOOR", "CEIL", "TRUNC", "ODD", "CAST_RINT"]),
+    ),
+    "layout": ("layout", frozenset(["nd", "dn", "nz", "mx_a_zz", "mx_b_nn"])),
+    "atomicType": ("atomic_type", frozenset(["atomic_none", "atomic_add", "atomic_max", "atomic_min"])),
+    "maskPattern": (
+        "mask_pattern",
+        frozenset(["P0101", "P1010", "P0001", "P0010", "P0100", "P1000", "P1111"]),
+    ),
 }
 
 

@@ -27,8 +27,8 @@ class Fault(Exception):
 
 _TOKEN = re.compile(
     r"""
-    (?P<skip>\s+|//[^\n]*)
-  | (?P<string>"(?:[^"\\\n]|\\.)*")
+    (?:\s+|//[^\n]*)*
+    (?:(?P<string>"(?:[^"\\\n]|\\.)*")
   | (?P<arrow>->)
   | (?P<value>%[\w$.-]+(?:\#\d+)?)
   | (?P<label>\^[\w$.-]+)
@@ -38,9 +38,11 @@ _TOKEN = re.compile(
   | (?P<attribute>\#[\w.]+)
   | (?P<word>[A-Za-z_][\w$.]*)
   | (?P<mark>[()\[\]{}<>,:=?|*+])
-    """,
+  | (?P<nothing>\Z)
+    )""",
     re.X,
 )
+_SKIPPED = re.compile(r"(?:\s+|//[^\n]*)*")
 _TAKES_BRACKETS = frozenset({"type", "attribute"})
 _BRACKETED_WORDS = frozenset({"memref", "vector", "tensor", "complex", "dense"})
 _FLAT = re.compile(r"<[^<>\n]*(?<!-)>")
@@ -71,20 +73,25 @@ def tokens(text: str) -> list[Token]:
     """All tokens, and one of kind ``end`` behind them. Raises Fault for characters that begin none."""
     out: list[Token] = []
     at, size = 0, len(text)
-    match = _TOKEN.match
+    match, append = _TOKEN.match, out.append
     while at < size:
         found = match(text, at)
         if found is None:
+            begin = _SKIPPED.match(text, at)
+            at = begin.end() if begin is not None else at
             raise Fault("PTO-101", f"unexpected character {text[at]!r}", Token("mark", text[at], at))
-        kind, word, end = found.lastgroup or "", found.group(), found.end()
-        if kind != "skip":
-            if end < size and text[end] == "<" and (kind in _TAKES_BRACKETS or word in _BRACKETED_WORDS):
-                end = _closing(text, end, Token(kind, word, at))
-                word = text[at:end]
-                kind = "type" if kind == "word" and not word.startswith("dense") else kind
-            out.append(Token(kind, word, at))
+        kind = found.lastgroup or ""
+        begin, end = found.span(kind)
+        if begin == end:
+            break
+        word = text[begin:end]
+        if end < size and text[end] == "<" and (kind in _TAKES_BRACKETS or word in _BRACKETED_WORDS):
+            end = _closing(text, end, Token(kind, word, begin))
+            word = text[begin:end]
+            kind = "type" if kind == "word" and not word.startswith("dense") else kind
+        append(Token(kind, word, begin))
         at = end
-    out.append(Token(END, "", max(0, size - 1)))
+    append(Token(END, "", max(0, size - 1)))
     return out
 
 

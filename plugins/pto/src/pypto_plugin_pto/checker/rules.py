@@ -28,7 +28,9 @@ _EXTRACTIONS = frozenset(
     {("vec", "vec"), ("mat", "left"), ("mat", "right"), ("acc", "mat"), ("acc", "vec"), ("mat", "mat"),
      ("vec", "mat"), ("mat", "vec")}
 )  # fmt: skip
-_ELEMENTWISE = frozenset("tadd tsub tmul tdiv tmax tmin tand tor tshl tshr tfmod trem txor".split())
+_ELEMENTWISE = frozenset(
+    ["tadd", "tsub", "tmul", "tdiv", "tmax", "tmin", "tand", "tor", "tshl", "tshr", "tfmod", "trem", "txor"]
+)
 _PADDING = frozenset({"tfillpad", "tfillpad_inplace", "tfillpad_expand"})
 
 
@@ -105,7 +107,9 @@ def _elementwise(op: _Operation) -> None:
             )
     known = {t.valid for t in tiles if None not in t.valid}
     if len(known) > 1:
-        raise op.refuse(f"valid extents differ: {' and '.join(f'{a}x{b}' for a, b in sorted(known, key=str))}")
+        raise op.refuse(
+            f"valid extents differ: {' and '.join(f'{a}x{b}' for a, b in sorted(known, key=str))}"
+        )
 
 
 def _product(op: _Operation) -> None:
@@ -117,7 +121,8 @@ def _product(op: _Operation) -> None:
         raise op.refuse(f"multiplies left by right into acc, not {places[0]} by {places[1]} into {places[2]}")
     if left.cols != right.rows or left.rows != out.rows or right.cols != out.cols:
         raise op.refuse(
-            f"{left.rows}x{left.cols} times {right.rows}x{right.cols} is not {out.rows}x{out.cols}", op.output_type
+            f"{left.rows}x{left.cols} times {right.rows}x{right.cols} is not {out.rows}x{out.cols}",
+            op.output_type,
         )
     wanted = "i32" if left.dtype == "i8" else "f32"
     if left.dtype != right.dtype and not left.dtype.startswith("f8"):
@@ -170,9 +175,7 @@ def _insert(op: _Operation) -> None:
 
 def _fits(op: _Operation, small: TileFields, large: TileFields, message: str) -> None:
     if small.rows > large.rows or small.cols > large.cols:
-        raise op.refuse(
-            f"{message}: {small.rows}x{small.cols} and {large.rows}x{large.cols}", op.output_type
-        )
+        raise op.refuse(f"{message}: {small.rows}x{small.cols} and {large.rows}x{large.cols}", op.output_type)
 
 
 def _inside(op: _Operation, small: TileFields, large: TileFields) -> None:
@@ -219,7 +222,9 @@ def _store(op: _Operation) -> None:
     if source.location == "acc":
         allowed = {"f32": ("f32", "f16", "bf16"), "i32": ("i32",)}.get(source.dtype)
         if allowed is not None and dtype not in allowed:
-            raise op.refuse(f"an accumulator of {source.dtype} is stored as {', '.join(allowed)}, not {dtype}")
+            raise op.refuse(
+                f"an accumulator of {source.dtype} is stored as {', '.join(allowed)}, not {dtype}"
+            )
     elif element_bits(dtype) != element_bits(source.dtype):
         raise op.refuse(f"elements of {source.dtype} are not as wide as those of {dtype}", op.output_type)
     _counts(op, source, extents)

@@ -99,7 +99,9 @@ class State:
     def define(self, token: Token, type: str | None, maker: str, constant: int | None = None) -> None:
         """A new name; one that is visible already can't be taken again."""
         if any(token.text in scope for scope in self._scopes):
-            self.report(Fault(NAME, f"'{token.text}' is defined twice", token, "give the second another name"))
+            self.report(
+                Fault(NAME, f"'{token.text}' is defined twice", token, "give the second another name")
+            )
         self._scopes[-1][token.text] = Value(token, type, maker, constant)
 
     def find(self, name: str) -> Value | None:
@@ -114,7 +116,9 @@ class State:
         value = self.find(token.text)
         if value is None:
             if token.text in self._ended:
-                raise Fault(NAME, f"'{token.text}' is defined in a region that has ended before this use", token)
+                raise Fault(
+                    NAME, f"'{token.text}' is defined in a region that has ended before this use", token
+                )
             raise Fault(NAME, f"'{token.text}' is used before anything defines it", token)
         if type is not None and value.type is not None and canonical(type) != canonical(value.type):
             raise Fault(

@@ -261,7 +261,10 @@ class Structure:
         step = state.constant(bounds[2])
         if step is not None and step <= 0:
             raise Fault(
-                "PTO-106", f"the step of a loop is above 0, not {step}", bounds[2], "count upwards in the loop"
+                "PTO-106",
+                f"the step of a loop is above 0, not {step}",
+                bounds[2],
+                "count upwards in the loop",
             )
         for token, type_ in zip(inits, types, strict=True):
             state.use(token, type_)
@@ -386,13 +389,19 @@ class Structure:
     ) -> None:
         if len(have) != len(want):
             self.state.report(
-                Fault(MISMATCH, f"'{token.text}' {verb} {len(have)} values where {len(want)} are needed", token)
+                Fault(
+                    MISMATCH, f"'{token.text}' {verb} {len(have)} values where {len(want)} are needed", token
+                )
             )
             return
         for number, (a, b) in enumerate(zip(have, want, strict=True)):
             if a is not None and canonical(a) != canonical(b):
                 self.state.report(
-                    Fault(MISMATCH, f"'{token.text}' {verb} a value of type {a} as number {number}, not {b}", token)
+                    Fault(
+                        MISMATCH,
+                        f"'{token.text}' {verb} a value of type {a} as number {number}, not {b}",
+                        token,
+                    )
                 )
 
 

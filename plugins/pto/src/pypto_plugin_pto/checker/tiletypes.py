@@ -99,13 +99,13 @@ def _fields(text: str) -> TileFields:
 
 
 def _long(inner: str) -> dict[str, str]:
-    pairs = [part.partition("=")[::2] for part in inner.split(",")]
-    names = tuple(name for name, _ in pairs)
+    parts = [part.partition("=") for part in inner.split(",")]
+    names = tuple(name for name, _, _ in parts)
     if names not in (_LONG_KEYS, (*_LONG_KEYS, "compact")):
         raise _WrongTypeError(
             TYPE, f"the keys of a tile type are {', '.join(_LONG_KEYS)} in this order, then perhaps compact"
         )
-    return dict(pairs)
+    return {name: value for name, _, value in parts}
 
 
 def _short(inner: str) -> dict[str, str]:
@@ -154,7 +154,8 @@ def _judged(values: dict[str, str]) -> TileFields:
     fractal, pad, compact = (_number(values, n) for n in ("fractal", "pad", "compact"))
     if fractal not in _FRACTALS or pad > 3 or compact > 2:
         raise _WrongTypeError(
-            TYPE, f"fractal is one of {_FRACTALS}, pad is 0 to 3 and compact 0 to 2: not {fractal}, {pad}, {compact}"
+            TYPE,
+            f"fractal is one of {_FRACTALS}, pad is 0 to 3 and compact 0 to 2: not {fractal}, {pad}, {compact}",
         )
     valid = (_valid(values, "v_row", rows), _valid(values, "v_col", cols))
     wrong = misaligned(values["loc"], rows, cols, element_bytes(values["dtype"]), blayout, slayout, fractal)

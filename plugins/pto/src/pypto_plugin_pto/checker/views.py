@@ -111,7 +111,9 @@ def _check_place(state: State, offsets: list[Token], outer: TileFields, inner: T
         at, size, limit = state.constant(offset), inner.shape[axis], outer.shape[axis]
         if size > limit or (at is not None and (at < 0 or at + size > limit)):
             raise Fault(
-                RULE, f"a window of {size} at {at if at is not None else '?'} leaves the {limit} there are", offset
+                RULE,
+                f"a window of {size} at {at if at is not None else '?'} leaves the {limit} there are",
+                offset,
             )
         if boxes is not None and (size % boxes[axis] or (at or 0) % boxes[axis]):
             raise Fault(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pypto_core.contract import Recipe
-from pypto_core.ir import Call, DataType, TileType, Var, static_dim
-from pypto_plugin_pto.emission import Emission
+from pypto_core.ir import Call, CoreType, DataType, TileType, Var, static_dim
+from pypto_plugin_pto.emission import Emission, OwnRecipe
+from pypto_plugin_pto.sides import core_of
 from pypto_plugin_pto.typing import extents_of
 
 _OTHER = {"aic": "aiv", "aiv": "aic"}
@@ -15,7 +15,7 @@ def _attributes(call: Call, *names: str) -> str:
     return f" {{{', '.join(pairs)}}}" if pairs else ""
 
 
-def push(peer: str) -> Recipe:
+def push(peer: str) -> OwnRecipe:
     """Hand a tile over."""
 
     def write(ctx: Emission, call: Call, result: Var | None) -> None:
@@ -23,10 +23,10 @@ def push(peer: str) -> Recipe:
         attributes = _split(call)
         ctx.line(f"pto.tpush_to_{peer}({tile.name} : {tile.type}){attributes}")
 
-    return write  # type: ignore[return-value]
+    return write
 
 
-def pop(peer: str) -> Recipe:
+def pop(peer: str) -> OwnRecipe:
     """Take a tile: a name for the slot of the ring that it lies in."""
 
     def write(ctx: Emission, call: Call, result: Var | None) -> None:
@@ -39,16 +39,16 @@ def pop(peer: str) -> Recipe:
         name = result.name_hint if result is not None else ""
         ctx.bind(result, ctx.value(f"pto.tpop_from_{peer}{valid}{_split(call)} -> {type_}", type_, name))
 
-    return write  # type: ignore[return-value]
+    return write
 
 
-def free(peer: str) -> Recipe:
+def free(peer: str) -> OwnRecipe:
     """Give the slot of a popped tile back."""
 
     def write(ctx: Emission, call: Call, result: Var | None) -> None:
         ctx.line(f"pto.tfree_from_{peer}{_split(call)}")
 
-    return write  # type: ignore[return-value]
+    return write
 
 
 def _split(call: Call) -> str:
@@ -58,7 +58,7 @@ def _split(call: Call) -> str:
     return f" {{{', '.join(pairs)}}}"
 
 
-def initialize(core: str) -> Recipe:
+def initialize(core: str) -> OwnRecipe:
     """Set up the rings of one core."""
 
     def write(ctx: Emission, call: Call, result: Var | None) -> None:
@@ -69,14 +69,11 @@ def initialize(core: str) -> Recipe:
             f"(c2v_consumer_buf = {c2v.name} : i32, v2c_consumer_buf = {v2c.name} : i32)"
         )
 
-    return write  # type: ignore[return-value]
+    return write
 
 
 def reserve(ctx: Emission, call: Call, result: Var | None) -> None:
     """Bytes of the consumer's memory that stay free for a ring: at a base when addresses are given."""
-    from pypto_core.ir import CoreType
-    from pypto_plugin_pto.sides import core_of
-
     where = "mat" if core_of(ctx.function) is CoreType.CUBE else "vec"
     base: int = call.kwargs.get("base", -1)
     if ctx.addresses and base < 0:
@@ -103,12 +100,12 @@ def imported(ctx: Emission, call: Call, result: Var | None) -> None:
     ctx.bind(result, ctx.value(text, "i32", name))
 
 
-RECIPES: dict[str, Recipe] = {
+RECIPES: dict[str, OwnRecipe] = {
     **{f"tile.tpush_to_{peer}": push(peer) for peer in _OTHER},
     **{f"tile.tpop_from_{peer}": pop(peer) for peer in _OTHER},
     **{f"system.tfree_to_{peer}": free(peer) for peer in _OTHER},
     **{f"system.{core}_initialize_pipe": initialize(core) for core in _OTHER},
     "system.reserve_buffer": reserve,
     "system.import_peer_buffer": imported,
-}  # type: ignore[dict-item]
+}
 """Operator → recipe."""

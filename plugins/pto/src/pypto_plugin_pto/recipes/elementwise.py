@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from pypto_core.contract import Recipe
 from pypto_core.ir import Call, CastMode, DataType, TileType, Var
-from pypto_plugin_pto.emission import Emission
+from pypto_plugin_pto.emission import Emission, OwnRecipe
 from pypto_plugin_pto.recipes.writing import (
     as_row,
     as_rows,
@@ -23,7 +22,7 @@ def _precision(call: Call, name: str) -> str:
     return f" {{precisionType = #pto<{name}_precision high_precision>}}"
 
 
-def tiles(mnemonic: str, precision: str = "") -> Recipe:
+def tiles(mnemonic: str, precision: str = "") -> OwnRecipe:
     """All operands are tiles."""
 
     def write(ctx: Emission, call: Call, result: Var | None) -> None:
@@ -31,10 +30,10 @@ def tiles(mnemonic: str, precision: str = "") -> Recipe:
         ins, out = as_rows(ctx, call), as_row(ctx, ctx.output(result))
         instruction(ctx, mnemonic, ins, out, after=_precision(call, precision) if precision else "")
 
-    return write  # type: ignore[return-value]
+    return write
 
 
-def with_scalar(mnemonic: str) -> Recipe:
+def with_scalar(mnemonic: str) -> OwnRecipe:
     """A tile, a scalar, and perhaps a scratch tile. Bit operators take plain 32-bit numbers, slopes are FP32."""
 
     def write(ctx: Emission, call: Call, result: Var | None) -> None:
@@ -49,7 +48,7 @@ def with_scalar(mnemonic: str) -> Recipe:
         rest = [as_row(ctx, ctx.storage.handle(a)) for a in call.args[2:]]
         instruction(ctx, mnemonic, [source, number, *rest], as_row(ctx, ctx.output(result)))
 
-    return write  # type: ignore[return-value]
+    return write
 
 
 def _comparison(ctx: Emission, call: Call) -> str:
@@ -123,7 +122,7 @@ _SCALAR = {
     "shrs": "tshrs", "lrelu": "tlrelu",
 }  # fmt: skip
 
-RECIPES: dict[str, Recipe] = {
+RECIPES: dict[str, OwnRecipe] = {
     **{f"tile.{name}": tiles(mnemonic) for name, mnemonic in _TILES.items()},
     **{f"tile.{name}": tiles(f"t{name}", precision) for name, precision in _PRECISE.items()},
     **{f"tile.{name}": with_scalar(mnemonic) for name, mnemonic in _SCALAR.items()},
@@ -135,5 +134,5 @@ RECIPES: dict[str, Recipe] = {
     "tile.full": fill,
     "tile.expands": fill,
     "tile.ci": ramp,
-}  # type: ignore[dict-item]
+}
 """Operator → recipe."""

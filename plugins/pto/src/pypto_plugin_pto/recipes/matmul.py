@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from pypto_core.contract import Operand, Recipe
-from pypto_core.ir import Call, ConstBool, ConstInt, Expr, Var
-from pypto_plugin_pto.emission import Emission
-from pypto_plugin_pto.recipes.writing import instruction, tile_type
+from pypto_core.contract import Operand
+from pypto_core.ir import Call, ConstBool, ConstInt, Expr, TileType, Var
+from pypto_plugin_pto.emission import Emission, OwnRecipe
+from pypto_plugin_pto.recipes.writing import given, instruction, tile_type
+from pypto_plugin_pto.storage import same_place
 
 
 def _check_pair(ctx: Emission, call: Call, first: int) -> None:
@@ -26,7 +27,7 @@ def _phase(call: Call) -> str:
     return f" {{accPhase = #pto<acc_phase {phase}>}}" if phase is not None else ""
 
 
-def product(mnemonic: str) -> Recipe:
+def product(mnemonic: str) -> OwnRecipe:
     """Left, right and perhaps a bias."""
 
     def write(ctx: Emission, call: Call, result: Var | None) -> None:
@@ -34,15 +35,15 @@ def product(mnemonic: str) -> Recipe:
         ins = [ctx.storage.handle(a) for a in call.args]
         instruction(ctx, mnemonic, ins, ctx.output(result), after=_phase(call))
 
-    return write  # type: ignore[return-value]
+    return write
 
 
-def accumulated(mnemonic: str) -> Recipe:
+def accumulated(mnemonic: str) -> OwnRecipe:
     """Accumulator, left, right and perhaps the condition under which the accumulator is started anew."""
 
     def write(ctx: Emission, call: Call, result: Var | None) -> None:
         _check_pair(ctx, call, 1)
-        condition = call.args[3] if len(call.args) > 3 else None
+        condition = given(call, 3)
         known = _known(condition)
         left, right = ctx.storage.handle(call.args[1]), ctx.storage.handle(call.args[2])
         if known is True:
@@ -62,7 +63,7 @@ def accumulated(mnemonic: str) -> Recipe:
             _add(ctx, mnemonic, acc, left, right, _phase(call))
         text.bare("}")
 
-    return write  # type: ignore[return-value]
+    return write
 
 
 def _add(ctx: Emission, mnemonic: str, acc: Operand, left: Operand, right: Operand, phase: str) -> None:
@@ -71,13 +72,9 @@ def _add(ctx: Emission, mnemonic: str, acc: Operand, left: Operand, right: Opera
 
 def _fresh(ctx: Emission, call: Call, result: Var | None) -> Operand:
     """The accumulator when what it held does not matter: no copy is needed where it lies elsewhere."""
-    from pypto_plugin_pto.storage import same_place
-
-    assert result is not None
-    kind, before = tile_type(call, 0), ctx.storage.handle(call.args[0])
-    del kind
-    memref = getattr(result.type, "memref", None)
-    if same_place(memref, before.kind.memref):
+    kind = result.type if result is not None else call.type
+    assert isinstance(kind, TileType)
+    if same_place(kind.memref, ctx.storage.handle(call.args[0]).kind.memref):
         return ctx.output_onto(result, call.args[0])
     return ctx.output(result)
 
@@ -88,7 +85,7 @@ def _known(condition: Expr | None) -> bool | None:
     return None
 
 
-RECIPES: dict[str, Recipe] = {
+RECIPES: dict[str, OwnRecipe] = {
     "tile.matmul": product("tmatmul"),
     "tile.matmul_bias": product("tmatmul.bias"),
     "tile.matmul_acc": accumulated("tmatmul"),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pypto_core.contract import Recipe
 from pypto_core.ir import (
     AtomicType,
     Call,
+    ConstInt,
     Expr,
     MakeTuple,
     MemorySpace,
@@ -15,9 +15,9 @@ from pypto_core.ir import (
     Var,
     const_index,
 )
-from pypto_plugin_pto.emission import Emission
-from pypto_plugin_pto.recipes.writing import instruction, linear_index, tile_type
-from pypto_plugin_pto.typing import element
+from pypto_plugin_pto.emission import Emission, OwnRecipe
+from pypto_plugin_pto.recipes.writing import given, instruction, linear_index, tile_type
+from pypto_plugin_pto.typing import element, extents_of
 
 _SCALE_LAYOUTS = (TensorLayout.MX_A_ZZ, TensorLayout.MX_B_NN)
 
@@ -34,7 +34,8 @@ def load(ctx: Emission, call: Call, result: Var | None) -> None:
     out = ctx.output(result)
     kind = call.type
     assert isinstance(kind, TileType)
-    sizes = elements(ctx, call.args[3]) if len(call.args) > 3 else kind.valid_shape
+    request = given(call, 3)
+    sizes = kind.valid_shape if request is None else elements(ctx, request)
     window = ctx.partition(call.args[0], elements(ctx, call.args[1]), _narrowed(sizes, kind))
     source = call.args[0].type
     assert isinstance(source, TensorType)
@@ -53,7 +54,8 @@ def store(ctx: Emission, call: Call, result: Var | None) -> None:
     """The valid part of a tile, written at an offset; the result is the tensor itself."""
     source = ctx.storage.handle(call.args[0])
     valid = tile_type(call, 0).valid_shape
-    sizes = elements(ctx, call.args[3]) if len(call.args) > 3 else valid
+    partition = given(call, 3)
+    sizes = valid if partition is None else elements(ctx, partition)
     target = call.args[2]
     window = ctx.partition(target, elements(ctx, call.args[1]), sizes)
     atomic = call.kwargs.get("atomic", AtomicType.None_) is AtomicType.Add
@@ -139,8 +141,6 @@ def write_tensor(ctx: Emission, call: Call, result: Var | None) -> None:
 
 def extent(ctx: Emission, call: Call, result: Var | None) -> None:
     """``tensor.dim``."""
-    from pypto_core.ir import ConstInt
-
     kind, axis = call.args[0].type, call.args[1]
     assert isinstance(kind, TensorType)
     if not isinstance(axis, ConstInt):
@@ -163,12 +163,10 @@ def assemble(ctx: Emission, call: Call, result: Var | None) -> None:
 
 
 def _same_columns(source: TileType, target: TileType) -> bool:
-    from pypto_plugin_pto.typing import extents_of
-
     return extents_of(source).cols == extents_of(target).cols and source.dtype is target.dtype
 
 
-RECIPES: dict[str, Recipe] = {
+RECIPES: dict[str, OwnRecipe] = {
     "tile.load": load,
     "tile.store": store,
     "tile.move": move,
@@ -180,5 +178,5 @@ RECIPES: dict[str, Recipe] = {
     "tensor.read": read_tensor,
     "tensor.write": write_tensor,
     "tensor.dim": extent,
-}  # type: ignore[dict-item]
+}
 """Operator → recipe."""

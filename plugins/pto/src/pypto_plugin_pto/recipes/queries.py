@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from pypto_core.contract import Recipe
-from pypto_core.ir import ArrayType, Call, DataType, PipeType, ScalarType, Var
-from pypto_plugin_pto.emission import Emission
+from pypto_core.ir import (
+    INDEX_ONE,
+    INDEX_ZERO,
+    ArrayType,
+    Call,
+    DataType,
+    PipeType,
+    ScalarType,
+    TensorType,
+    Var,
+)
+from pypto_plugin_pto.emission import Emission, OwnRecipe
 from pypto_plugin_pto.typing import element
 
 _PIPES = {
@@ -14,7 +23,7 @@ _PIPES = {
 _EVENTS = 8
 
 
-def position(name: str) -> Recipe:
+def position(name: str) -> OwnRecipe:
     """A number that the runtime passes as a parameter of its own."""
 
     def write(ctx: Emission, call: Call, result: Var | None) -> None:
@@ -24,19 +33,19 @@ def position(name: str) -> Recipe:
         if result is not None:
             ctx.scalars.env[result] = ctx.scalars.converted(value, DataType.INDEX, kind.dtype)
 
-    return write  # type: ignore[return-value]
+    return write
 
 
-def barrier(pipe: PipeType) -> Recipe:
+def barrier(pipe: PipeType) -> OwnRecipe:
     """Everything before on a pipe is done before anything after."""
 
     def write(ctx: Emission, call: Call, result: Var | None) -> None:
         ctx.line(f"pto.barrier <{_PIPES[pipe]}>")
 
-    return write  # type: ignore[return-value]
+    return write
 
 
-def event(mnemonic: str) -> Recipe:
+def event(mnemonic: str) -> OwnRecipe:
     """A flag between two pipes of this core."""
 
     def write(ctx: Emission, call: Call, result: Var | None) -> None:
@@ -46,7 +55,7 @@ def event(mnemonic: str) -> Recipe:
         source, target = _PIPES[call.kwargs["set_pipe"]], _PIPES[call.kwargs["wait_pipe"]]
         ctx.line(f"pto.{mnemonic}[<{source}>, <{target}>, <EVENT_ID{number}>]")
 
-    return write  # type: ignore[return-value]
+    return write
 
 
 def fence(ctx: Emission, call: Call, result: Var | None) -> None:
@@ -56,8 +65,6 @@ def fence(ctx: Emission, call: Call, result: Var | None) -> None:
 
 def invalidate(ctx: Emission, call: Call, result: Var | None) -> None:
     """Drop the cached line that a tensor begins in."""
-    from pypto_core.ir import INDEX_ONE, INDEX_ZERO, TensorType
-
     kind = call.args[0].type
     assert isinstance(kind, TensorType)
     rank = len(kind.shape)
@@ -96,7 +103,7 @@ def array_update(ctx: Emission, call: Call, result: Var | None) -> None:
     ctx.bind(result, array)
 
 
-RECIPES: dict[str, Recipe] = {
+RECIPES: dict[str, OwnRecipe] = {
     **{
         f"{space}.get_{name}": position(name)
         for space in ("tile", "tensor")
@@ -112,5 +119,5 @@ RECIPES: dict[str, Recipe] = {
     "array.create": array_create,
     "array.get_element": array_get,
     "array.update_element": array_update,
-}  # type: ignore[dict-item]
+}
 """Operator → recipe."""

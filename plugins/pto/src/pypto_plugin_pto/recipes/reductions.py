@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pypto_core.contract import Recipe
 from pypto_core.ir import Call, Var
-from pypto_plugin_pto.emission import Emission
+from pypto_plugin_pto.emission import Emission, OwnRecipe
 from pypto_plugin_pto.recipes.writing import check_element, instruction
 from pypto_plugin_pto.storage import TileHandle
 
 
-def reduction(mnemonic: str) -> Recipe:
+def reduction(mnemonic: str) -> OwnRecipe:
     """A tile and perhaps a scratch tile."""
 
     def write(ctx: Emission, call: Call, result: Var | None) -> None:
@@ -18,10 +17,10 @@ def reduction(mnemonic: str) -> Recipe:
         binary = " {isBinary = true}" if mnemonic == "tcolsum" and len(ins) > 1 else ""
         instruction(ctx, mnemonic, ins, ctx.output(result), inside=binary)
 
-    return write  # type: ignore[return-value]
+    return write
 
 
-def spread(mnemonic: str) -> Recipe:
+def spread(mnemonic: str) -> OwnRecipe:
     """The vector alone: the target gives nothing but its type."""
 
     def write(ctx: Emission, call: Call, result: Var | None) -> None:
@@ -29,10 +28,10 @@ def spread(mnemonic: str) -> Recipe:
         _refuse_window(ctx, mnemonic, call, vector)
         instruction(ctx, mnemonic, [vector], ctx.output(result))
 
-    return write  # type: ignore[return-value]
+    return write
 
 
-def combined(mnemonic: str) -> Recipe:
+def combined(mnemonic: str) -> OwnRecipe:
     """The target and the vector, and perhaps a scratch tile."""
 
     def write(ctx: Emission, call: Call, result: Var | None) -> None:
@@ -45,7 +44,7 @@ def combined(mnemonic: str) -> Recipe:
             target = out
         instruction(ctx, mnemonic, [target, vector, *scratch], out)
 
-    return write  # type: ignore[return-value]
+    return write
 
 
 def _reads_physical(mnemonic: str) -> bool:
@@ -63,7 +62,7 @@ def _refuse_window(ctx: Emission, mnemonic: str, call: Call, vector: TileHandle)
 
 _MIXES = ("add", "sub", "mul", "div", "max", "min", "expdif")
 
-RECIPES: dict[str, Recipe] = {
+RECIPES: dict[str, OwnRecipe] = {
     **{
         f"tile.{line}_{what}": reduction(f"t{line}{what}")
         for line in ("row", "col")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pypto_core.contract import Operand, Recipe
+from pypto_core.contract import Operand
 from pypto_core.ir import INDEX_ZERO, Call, DataType, TensorType, Var
-from pypto_plugin_pto.emission import Emission
+from pypto_plugin_pto.emission import Emission, OwnRecipe
 from pypto_plugin_pto.recipes.elementwise import tiles
 from pypto_plugin_pto.recipes.memory import elements
-from pypto_plugin_pto.recipes.writing import instruction
+from pypto_plugin_pto.recipes.writing import given, instruction
 
 _MASKS = {1: "P0101", 2: "P1010", 3: "P0001", 4: "P0010", 5: "P0100", 6: "P1000", 7: "P1111"}
 
@@ -66,13 +66,14 @@ def gather_row(ctx: Emission, call: Call, result: Var | None) -> None:
     kind = call.args[1].type
     assert isinstance(kind, TensorType)
     out = ctx.output_onto(result, call.args[0])
-    sizes = elements(ctx, call.args[3]) if len(call.args) > 3 else kind.shape
+    valid = given(call, 3)
+    sizes = kind.shape if valid is None else elements(ctx, valid)
     window = ctx.partition(call.args[1], [INDEX_ZERO] * len(kind.shape), sizes)
     indices = ctx.storage.handle(call.args[2])
     instruction(ctx, "mgather", [window, indices], out, after=" {coalesce = #pto<coalesce row>}")
 
 
-RECIPES: dict[str, Recipe] = {
+RECIPES: dict[str, OwnRecipe] = {
     "tile.gather": tiles("tgather"),
     "tile.gather_mask": gather_mask,
     "tile.gather_row": gather_row,
@@ -81,5 +82,5 @@ RECIPES: dict[str, Recipe] = {
     "tile.sort32": tiles("tsort32"),
     "tile.mrgsort_format1": merge_runs,
     "tile.mrgsort_format2": merge_lists,
-}  # type: ignore[dict-item]
+}
 """Operator → recipe."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pypto_core.contract import Recipe
 from pypto_core.ir import (
     Call,
     ConstInt,
@@ -14,9 +13,9 @@ from pypto_core.ir import (
     const_index,
     replace,
 )
-from pypto_plugin_pto.emission import Emission
+from pypto_plugin_pto.emission import Emission, OwnRecipe
 from pypto_plugin_pto.recipes.memory import elements
-from pypto_plugin_pto.recipes.writing import check_element, instruction, tile_type
+from pypto_plugin_pto.recipes.writing import check_element, given, instruction, tile_type
 from pypto_plugin_pto.tensors import TensorHandle, layout_of
 
 
@@ -37,7 +36,7 @@ def window(ctx: Emission, call: Call, result: Var | None) -> None:
     ctx.storage.handles[result] = ctx.storage.window(result, source, (row, col), kind)
 
 
-def fillpad(mnemonic: str) -> Recipe:
+def fillpad(mnemonic: str) -> OwnRecipe:
     """Everything outside of the valid part gets a value."""
 
     def write(ctx: Emission, call: Call, result: Var | None) -> None:
@@ -50,7 +49,7 @@ def fillpad(mnemonic: str) -> Recipe:
             )
         instruction(ctx, mnemonic, [source], out)
 
-    return write  # type: ignore[return-value]
+    return write
 
 
 def concat(ctx: Emission, call: Call, result: Var | None) -> None:
@@ -79,8 +78,9 @@ def tensor_slice(ctx: Emission, call: Call, result: Var | None) -> None:
     """A window of a tensor: its offset is added to those of the accesses."""
     handle = ctx.tensors.handle(call.args[0])
     dropped: list[int] = []
-    if len(call.args) > 4 and isinstance(call.args[4], MakeTuple):
-        dropped = [e.value for e in call.args[4].elements if isinstance(e, ConstInt)]
+    drop = given(call, 4)
+    if isinstance(drop, MakeTuple):
+        dropped = [e.value for e in drop.elements if isinstance(e, ConstInt)]
     kept = [axis for axis in range(len(handle.axes)) if axis not in dropped]
     ctx.bind_tensor(result, handle.windowed(elements(ctx, call.args[2]), kept))
 
@@ -109,7 +109,7 @@ def tensor_same(ctx: Emission, call: Call, result: Var | None) -> None:
     ctx.bind_tensor(result, ctx.tensors.handle(call.args[0]))
 
 
-RECIPES: dict[str, Recipe] = {
+RECIPES: dict[str, OwnRecipe] = {
     "tile.reshape": view,
     "tile.set_validshape": view,
     "tile.transpose_view": view,
@@ -123,5 +123,5 @@ RECIPES: dict[str, Recipe] = {
     "tensor.slice": tensor_slice,
     "tensor.reshape": tensor_reshape,
     "tensor.set_validshape": tensor_same,
-}  # type: ignore[dict-item]
+}
 """Operator → recipe."""

@@ -36,6 +36,12 @@ def tile_type(call: Call, index: int) -> TileType:
     return kind
 
 
+def given(call: Call, index: int) -> Expr | None:
+    """An operand that may have been left out."""
+    args = call.args
+    return args[index] if index < len(args) else None
+
+
 def check_element(ctx: Emission, call: Call) -> None:
     """Refuse element types that the machine's instruction does not take."""
     if ctx.backend is None or not call.args:
@@ -93,4 +99,3 @@ def linear_index(ctx: Emission, call: Call, position: int) -> Operand:
     if kind.view.blayout is TileLayout.col_major and len(kind.shape) == 2:
         return ctx.index(add(mul(col, kind.shape[0]), row))
     return ctx.index(add(mul(row, kind.shape[-1]), col))
-
