@@ -116,8 +116,10 @@ class PlacementProblem:
     """
 
     blocks: tuple[PlacementBlock, ...] = attrs.field(converter=tuple)
-    capacities: Mapping[MemorySpace, int] = attrs.field(factory=dict, converter=_capacities)
-    reserved: Mapping[MemorySpace, tuple[Interval, ...]] = attrs.field(factory=dict, converter=_reserved)
+    capacities: Mapping[MemorySpace, int] = attrs.field(factory=dict[MemorySpace, int], converter=_capacities)
+    reserved: Mapping[MemorySpace, tuple[Interval, ...]] = attrs.field(
+        factory=dict[MemorySpace, tuple[Interval, ...]], converter=_reserved
+    )
     separations: tuple[Separation, ...] = attrs.field(default=(), converter=tuple)
     penalties: tuple[ReusePenalty, ...] = attrs.field(default=(), converter=tuple)
     purpose: str = ""

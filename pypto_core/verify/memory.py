@@ -36,7 +36,8 @@ _NO_ADDRESS, _OVER = 0, 1
 def verify_has_mem_refs(program: Program, backend: object = None) -> Iterator[Diagnostic]:
     """Find tiles without a place in memory (1), and kernels that still work on tensors (2).
 
-    An allocation that the author declared is no place before it is laid out. What a pop from another core's pipe yields, and views and aliases of it, lie in the pipe and have none.
+    An allocation that the author declared is no place before it is laid out. What a pop from another core's pipe
+    yields, and views and aliases of it, lie in the pipe and have none.
     """
     yield from unlowered(program, _HAS, 2)
     for function in program:

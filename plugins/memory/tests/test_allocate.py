@@ -3,7 +3,7 @@ from __future__ import annotations
 import attrs
 import pytest
 from memory_machine import context, machine
-from test_reuse import pipeline, prepared, tile, use, where
+from memory_parts import pipeline, prepared, tile, use, where
 
 from pypto_core.contract import NoPlacementError, Placement, Planner
 from pypto_core.diagnostics import InternalError, UserError

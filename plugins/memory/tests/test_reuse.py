@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 from memory_machine import context, machine
+from memory_parts import pipeline, prepared, tile, use, where
 
 from pypto_core.ir import (
     PIPELINE_MEMBERSHIP,
@@ -11,7 +12,6 @@ from pypto_core.ir import (
     MemorySpace,
     ParamDirection,
     Var,
-    replace,
     walk_stmts,
 )
 from pypto_core.testing import build as b
@@ -25,35 +25,11 @@ VEC, RIGHT = MemorySpace.Vec, MemorySpace.Right
 KIB = 1024
 
 
-def tile(name, rows, cols=8, space=VEC, dtype=DataType.FP32):
-    return b.let(name, b.op("tile.create", b.dims(rows, cols), dtype=dtype, target_memory=space))
-
-
-def use(*tiles):
-    """Something that reads tiles of whatever space and has no result."""
-    kind = b.op("tile.create", b.dims(1, 8), dtype=DataType.FP32, target_memory=VEC).type
-    return [AssignStmt(Var("_", kind), b.raw_op("tile.move", [t], kind)) for t in tiles]
-
-
-def prepared(stmts, ctx, params=()):
-    f = b.kernel("k", list(params), [*stmts, b.ret()])
-    return materialize_semantic_aliases(init_mem_ref(f, ctx), ctx)
-
-
 def shared(stmts, ctx=None, params=()):
     ctx = ctx or context()
     out = memory_reuse(prepared(stmts, ctx, params), ctx)
     assert audit(out, addressed=False) == ()
     return out
-
-
-def where(function):
-    """(base, offset) by variable name."""
-    return {
-        s.var.name_hint: (s.var.type.memref.name, s.var.type.memref.byte_offset.value)
-        for s in walk_stmts(function.body)
-        if isinstance(s, AssignStmt) and getattr(s.var.type, "memref", None) is not None
-    }
 
 
 def chain(*names, first):
@@ -141,20 +117,6 @@ def _alloc(stmt):
     return (
         isinstance(stmt, AssignStmt) and isinstance(stmt.value, Call) and stmt.value.op.name == "tile.alloc"
     )
-
-
-def staged(name, stage, group=0, size=32 * KIB):
-    stmt = b.let(
-        name,
-        b.op("tile.create", b.dims(size // 512, 256), dtype=DataType.FP16, target_memory=RIGHT),
-    )
-    value = replace(stmt.value, attrs={PIPELINE_MEMBERSHIP: f"{group}:{stage}"})
-    return replace(stmt, value=value)
-
-
-def pipeline(stages, group=0, size=32 * KIB, stem="p"):
-    tiles = [staged(f"{stem}{s}", s, group, size) for s in range(stages)]
-    return [stmt for t in tiles for stmt in (t, *use(t.var))]
 
 
 def bases_of(function, names):

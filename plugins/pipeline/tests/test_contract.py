@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import attrs
+import numpy as np
 import pytest
 
 from pypto_core.contract import OrderFact
 from pypto_core.host import Host
 from pypto_core.ir import ForKind, ForStmt, walk_stmts
-from pypto_core.run import PassContext, compile, resolve
+from pypto_core.run import PassContext, resolve
+from pypto_core.solver import Goal
 from pypto_core.testing import assert_same_behaviour
 from pypto_plugin_pipeline.passes import PASSES
 
@@ -21,7 +24,7 @@ GOALS = ("SSAForm", "TileMemoryInferred", "PipelineResolved")
 def planned(host: Host, program: Any, *goals: str) -> list[str]:
     context = PassContext(backend=host.backend("910b"), planner="pypto", host=host)
     with context:
-        plan = resolve(context, host, goals or GOALS, program).plan
+        plan = resolve(context, host, [Goal(name, "the test") for name in goals or GOALS], program).plan
     assert plan is not None
     return [step.name for step in plan.steps]
 
@@ -32,8 +35,6 @@ def rows(kit: Any, head: str, extra: str = "") -> Any:
 
 
 def without(host: Host, *names: str) -> Host:
-    import attrs
-
     kept = {name: row for name, row in host.passes.rows.items() if name not in names}
     return attrs.evolve(host, passes=type(host.passes).of("pass", kept))
 
@@ -93,16 +94,15 @@ def test_pipelines_compile_to_what_they_mean(kit: Any, planner: str, backend: st
     return y
     """
     program = kit.kernel(f"{A}, {OUT}, n: pl.Scalar[pl.INDEX]", body, "pl.Tensor[[64, 16], pl.FP32]")
-    compiled = compile(program, backend=backend, planner=planner, verification="BASIC", host=kit.host)
-    assert all(
-        s.kind is not ForKind.Pipeline
-        for f in compiled.program
-        for s in walk_stmts(f.body)
-        if isinstance(s, ForStmt)
+    context = PassContext(
+        backend=kit.host.backend(backend), planner=planner, host=kit.host, verification="BASIC"
     )
-    import numpy as np
-
+    addresses = () if planner == "ptoas" else ("AllocatedMemoryAddr",)
+    goals = [Goal(name, "the test") for name in ("PipelineResolved", "HasMemRefs", *addresses)]
+    with context:
+        after = resolve(context, kit.host, goals, program).run(program, context).program
+    assert all(s.kind is ForKind.Sequential for s in walk_stmts(after["main"].body) if isinstance(s, ForStmt))
     array = np.random.default_rng(1).standard_normal((64, 16)).astype(np.float32)
     for n in (0, 5, 10):
         given = {"a": array, "out": np.zeros_like(array), "n": n}
-        assert_same_behaviour(program, compiled.program, given, host=kit.host)
+        assert_same_behaviour(program, after, given, host=kit.host)

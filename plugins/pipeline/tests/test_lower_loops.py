@@ -345,6 +345,19 @@ def test_constant_bounds_visit_the_same_indices(start: int, span: int, step: int
     assert out == list(range(start, stop, step))
 
 
+@pytest.mark.parametrize(("span", "step", "stages"), [(4, 3, 2), (8, 5, 2), (4, 2, 2), (26, 9, 3)])
+def test_the_counter_stays_in_range_behind_the_last_trip(span: int, step: int, stages: int) -> None:
+    """The stages divide the trips, and one more step of the main loop would overflow."""
+    high = 2**63 - 1
+    assert len(range(high - span, high, step)) % stages == 0
+    for sign in (1, -1):
+        first, last = (high - span, high) if sign > 0 else (-high + span, -high - 1)
+        function = b.kernel("k", [], [marking(first, last, sign * step, stages), b.ret()])
+        out: list[int] = []
+        visited(lower_pipeline_loops(function, None).body, {}, out)
+        assert out == list(range(first, last, sign * step))
+
+
 def test_steps_too_wide_to_multiply_are_spelt_out() -> None:
     low, high, step = -(2**63), 2**63 - 1, 2**62
     function = b.kernel("k", [], [marking(low, high, step, 8), b.ret()])

@@ -141,8 +141,9 @@ class _Closer(PlaceTiles):
 
     # -- operators in place
 
-    def visit_assign_stmt(self, stmt: AssignStmt) -> Stmt:
+    def visit_assign_stmt(self, node: AssignStmt) -> Stmt:
         """Copy an operand that is overwritten too early."""
+        stmt = node
         value = self.values.of.get(stmt.var)
         if value is None or value.var is not stmt.var or value.index not in self.grouping.copied_operands:
             return self.mutate_children(stmt)

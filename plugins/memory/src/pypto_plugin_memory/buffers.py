@@ -38,10 +38,10 @@ class Buffer:
     index: int
     allocation: Allocation
     live: list[Interval]
-    apart: dict[int, list[str]] = attrs.field(factory=dict)
-    exact: set[int] = attrs.field(factory=set)
-    stages: dict[int, int] = attrs.field(factory=dict)
-    values: list[Value] = attrs.field(factory=list)
+    apart: dict[int, list[str]] = attrs.field(factory=dict[int, list[str]])
+    exact: set[int] = attrs.field(factory=set[int])
+    stages: dict[int, int] = attrs.field(factory=dict[int, int])
+    values: list[Value] = attrs.field(factory=list[Value])
 
     @property
     def begin(self) -> int:
@@ -73,7 +73,8 @@ def buffers_of(function: Function, ctx: Any, values: Values | None = None) -> li
         if buffer.allocation.declared:
             _check_slots(lives)
         buffer.live = merged([span for _, spans in lives for span in spans])
-        buffer.stages = next(filter(None, map(_stages, buffer.values)), {})
+        tagged = (stages for stages in map(_stages, buffer.values) if stages)
+        buffer.stages = next(tagged, buffer.stages)
     for value in values.all:
         _keep_apart(value, out)
     for value, other in _hazards(function, ctx, values):

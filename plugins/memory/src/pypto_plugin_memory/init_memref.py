@@ -168,11 +168,11 @@ class _Placer(TypeKeeper):
             node, params=params, body=body, return_types=returns, attrs=self.mutate_map(node.attrs)
         )
 
-    def visit_assign_stmt(self, stmt: AssignStmt) -> Stmt:
+    def visit_assign_stmt(self, node: AssignStmt) -> Stmt:
         """A value's place follows from its operator."""
-        value = self.visit(stmt.value)
-        var = self.define(stmt.var, value)
-        return updated(stmt, var=var, value=value)
+        value = self.visit(node.value)
+        var = self.define(node.var, value)
+        return updated(node, var=var, value=value)
 
     def define(self, var: Var, value: Expr) -> Var:
         if isinstance(value, Var):

@@ -77,14 +77,15 @@ def allocations(function: Function) -> dict[Var, Allocation]:
         memref = memref_of(var)
         if memref is None:
             continue
-        space = var.type.memory_space  # type: ignore[attr-defined]
+        kind = var.type
+        assert isinstance(kind, TileType) and kind.memory_space is not None
         known = found.get(memref.base)
         if known is None:
             size, declared = stated.get(memref.base, (0, False))
             count = names[memref.name] = names.get(memref.name, 0) + 1
             known = found[memref.base] = Allocation(
                 base=memref.base,
-                space=space,
+                space=kind.memory_space,
                 name=memref.name if count == 1 else f"{memref.name}#{count}",
                 size=size if declared else 0,
                 declared=declared,

@@ -176,19 +176,23 @@ def _windowed(value: Expr, storage: Storage) -> Iterator[Access]:
     """The access of a load or store to its tensor, when its block can be told."""
     if not isinstance(value, Call):
         return
+    args: list[Expr] = [*value.args]
     if value.name == "tile.load":
-        window = _block(value.args[1], value.args[2], value.args[0])
-        if window is not None and isinstance(value.args[0], Var):
-            yield Access(storage.of(value.args[0]), writes=False, window=window)
+        source, offsets, shape = args[:3]
+        window = _block(offsets, shape, source)
+        if window is not None and isinstance(source, Var):
+            yield Access(storage.of(source), writes=False, window=window)
     elif value.name == "tile.store":
-        shape: Expr | None = value.args[3] if len(value.args) > 3 else None
-        if shape is None and isinstance(value.args[0].type, TileType):
-            shape = MakeTuple(value.args[0].type.shape)
-        window = None if shape is None else _block(value.args[1], shape, value.args[2])
+        tile, offsets, target = args[:3]
+        extents = args[3] if len(args) > 3 else None
+        if extents is None and isinstance(tile.type, TileType):
+            extents = MakeTuple(tile.type.shape)
+        window = None if extents is None else _block(offsets, extents, target)
+        if window is None or not (isinstance(tile, Var) and isinstance(target, Var)):
+            return
         # A tile whose own storage is that tensor's would be read as well.
-        apart = isinstance(value.args[0], Var) and isinstance(value.args[2], Var)
-        if window is not None and apart and storage.of(value.args[0]) is not storage.of(value.args[2]):
-            yield Access(storage.of(value.args[2]), writes=True, window=window)
+        if storage.of(tile) is not storage.of(target):
+            yield Access(storage.of(target), writes=True, window=window)
 
 
 def _block(offsets: Expr, extents: Expr, tensor: Expr) -> Window | None:

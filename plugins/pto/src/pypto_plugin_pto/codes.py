@@ -44,8 +44,7 @@ _WRITING = (
     _page(
         6,
         "a variable without a value",
-        "A kernel may read its parameters, the symbolic extents of their shapes and what it computes "
-        "itself.",
+        "A kernel may read its parameters, the symbolic extents of their shapes and what it computes itself.",
     ),
     _page(
         7,
@@ -103,37 +102,47 @@ _WRITING = (
     _page(
         16,
         "a loop that does not count upwards",
+        "The step of a kernel's loop is a positive number.",
+    ),
+    _page(
+        17,
+        "a kernel of both cores",
+        "Cube and vector cores run kernels of their own. The error lists the operators of each side: split "
+        "the kernel.",
+    ),
+    _page(
+        18,
+        "a tile that is not aligned",
+        "A row of a tile (a column, when it is stored by columns) takes a multiple of 32 bytes, and tiles "
+        "with boxes are whole boxes. Make the tile larger and narrow it with `valid_shape`.",
+    ),
+    _page(20, "nothing to write", "The program has no function that runs on a device core."),
+    _page(
+        21,
+        "xDSL is missing",
+        "`pypto check --types` needs it: `pip install 'pypto-plugin-pto[types]'`.",
+    ),
+    _page(
+        22,
+        "an allocation with addresses that is no ring",
+        "With the option `enable_addressed_slots`, allocations of several slots are declared as rings at their "
+        "addresses. This one does not have the form of a ring (see PTO-011), so that each of its tiles is a buffer at "
+        "an address of its own: the result is the same, and the assembler guards the allocation as a whole.",
+    ),
+    _page(900, "a fault of this plugin", "Report it with the program."),
+)
+
 _CHECKING = (
-    _page(
-        101,
-        "syntax",
-        "The text does not follow the grammar of the operation at that place.",
-    ),
-    _page(
-        102,
-        "an unknown operation",
-        "The dialect has no operation of that name.",
-    ),
-    _page(
-        103,
-        "operands and attributes",
-        "Number or kind of the operands, or an attribute, does not fit.",
-    ),
-    _page(
-        104,
-        "a malformed type",
-        "The type's fields are not those of its kind, or out of range.",
-    ),
+    _page(101, "syntax", "The text does not follow the grammar of the operation at that place."),
+    _page(102, "an unknown operation", "The dialect has no operation of that name."),
+    _page(103, "operands and attributes", "Number or kind of the operands, or an attribute, does not fit."),
+    _page(104, "a malformed type", "The type's fields are not those of its kind, or out of range."),
     _page(
         105,
         "a tile that is not aligned",
         "A row (or column) without boxes takes a multiple of 32 bytes; tiles with boxes are whole boxes.",
     ),
-    _page(
-        106,
-        "a rule of the instruction",
-        "The operands are of the right kind but don't go together.",
-    ),
+    _page(106, "a rule of the instruction", "The operands are of the right kind but don't go together."),
     _page(
         107,
         "levels",
@@ -144,36 +153,12 @@ _CHECKING = (
         "rings of buffers",
         "A ring has 2 to 16 slots of one type, in vec, mat or acc; constant slots exist.",
     ),
-    _page(
-        109,
-        "names",
-        "A name is defined once, and before it is used, in the region or around it.",
-    ),
-    _page(
-        110,
-        "types of values",
-        "A value is used with the type that it is defined with.",
-    ),
-    _page(
-        111,
-        "element types of the machine",
-        "The instruction does not take these elements there.",
-    ),
-    _page(
-        112,
-        "structure",
-        "Modules, functions and regions are closed and end as they have to.",
-    ),
-    _page(
-        113,
-        "an operation without C++",
-        "The text is right, but the assembler can't go on with it.",
-    ),
-    _page(
-        114,
-        "a finding of xDSL",
-        "xDSL, asked with `--types`, refuses the module in generic form.",
-    ),
+    _page(109, "names", "A name is defined once, and before it is used, in the region or around it."),
+    _page(110, "types of values", "A value is used with the type that it is defined with."),
+    _page(111, "element types of the machine", "The instruction does not take these elements there."),
+    _page(112, "structure", "Modules, functions and regions are closed and end as they have to."),
+    _page(113, "an operation without C++", "The text is right, but the assembler can't go on with it."),
+    _page(114, "a finding of xDSL", "xDSL, asked with `--types`, refuses the module in generic form."),
 )
 
 PAGES: tuple[CodePage, ...] = (*_WRITING, *_CHECKING)

@@ -22,7 +22,7 @@ from pypto_core.ir import (
     base_name,
 )
 from pypto_core.ops import op_of
-from pypto_plugin_pto.regions import plan_regions, write_regions
+from pypto_plugin_pto.regions import Region, addressed_regions, plan_regions, write_regions
 from pypto_plugin_pto.scalars import Scalars
 from pypto_plugin_pto.signature import Signature
 from pypto_plugin_pto.storage import Storage, TileHandle
@@ -31,6 +31,7 @@ from pypto_plugin_pto.text import FunctionText
 from pypto_plugin_pto.typing import TypeWriter, element, register
 
 TARGET_NAME = "pto"
+_ADDRESSED_RINGS = "option:enable_addressed_slots"
 
 
 class Emission:
@@ -48,7 +49,7 @@ class Emission:
         self.scalars = Scalars(self.text)
         self.types = TypeWriter(ctx.backend)
         self.tensors = Tensors(self.text, self.scalars, self.types)
-        regions = {} if addresses else plan_regions(function, self.types)
+        regions = _regions(function, ctx, self.types, addresses)
         self.storage = Storage(self.text, self.scalars, self.types, addresses, regions)
         self.arrays: dict[Var, Operand] = {}
         self.signature = Signature(function, self.text, self.scalars, self.tensors)
@@ -194,6 +195,15 @@ class Emission:
         recipe: Recipe = emitter.load()
         self._recipes[name] = recipe
         return recipe
+
+
+def _regions(function: Function, ctx: Any, types: TypeWriter, addresses: bool) -> dict[Var, Region]:
+    """The rings to declare; among buffers with addresses only where they were asked for."""
+    if not addresses:
+        return plan_regions(function, types)
+    if _ADDRESSED_RINGS in ctx.capabilities:
+        return addressed_regions(function, types, ctx)
+    return {}
 
 
 OwnRecipe = Callable[[Emission, Call, Var | None], None]

@@ -8,6 +8,7 @@ be placed on top of each other.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import attrs
 
@@ -21,14 +22,19 @@ from pypto_core.ir import (
     Function,
     IfStmt,
     MemorySpace,
+    Mul,
     ScalarType,
     Stmt,
+    Sub,
     TileType,
     Var,
     WhileStmt,
     base_name,
+    const_index,
     flatten,
+    linear,
     regions,
+    scalar_type,
     static_dim,
 )
 from pypto_core.ops import alias_source
@@ -43,13 +49,15 @@ _SPACES = (MemorySpace.Vec, MemorySpace.Mat, MemorySpace.Acc)
 class Region:
     """One ring: its allocation, the variable it was first seen at, and what each slot is like.
 
-    ``kind`` is the type of the first variable that names a slot; ``name`` is the ring in the text, once written.
+    ``kind`` is the type of the first variable that names a slot; ``address`` is where its first slot lies, None where
+    the assembler decides that; ``name`` is the ring in the text, once written.
     """
 
     base: Var
     first: Var
     slots: int
     kind: TileType | None = None
+    address: int | None = None
     name: Operand | None = None
 
 
@@ -68,20 +76,37 @@ def plan_regions(function: Function, types: TypeWriter) -> dict[Var, Region]:
     Raises UserError (PTO-011) at the first tile of an allocation that can't be one.
     """
     survey = _survey(function)
-    found: dict[Var, Region] = {}
-    for var in survey.tiles:
-        assert isinstance(var.type, TileType) and var.type.memref is not None
-        memref = var.type.memref
-        if memref.slot_count > 1:
-            region = found.setdefault(memref.base, Region(memref.base, var, memref.slot_count))
-            if region.kind is None and memref.slot_index is not None:
-                region.kind = var.type
-    for var in survey.tiles if found else ():
-        assert isinstance(var.type, TileType) and var.type.memref is not None
-        region = found.get(var.type.memref.base)
-        reason = _blocker(var, var.type, region, types, survey) if region is not None else None
-        if region is not None and reason is not None:
-            raise _refusal(region, reason)
+    found = _candidates(survey)
+    for region, reason in _blocked(found, survey, types):
+        raise _refusal(region, reason)
+    return found
+
+
+def addressed_regions(function: Function, types: TypeWriter, ctx: Any) -> dict[Var, Region]:
+    """The rings of a function whose tiles have addresses, by their base, with the address of the first slot.
+
+    An allocation that can't be a ring keeps a buffer at an address for each tile, which is as right, and a hint
+    (PTO-022) says why.
+    """
+    survey = _survey(function)
+    found = _candidates(survey)
+    blocked: dict[Var, str] = {}
+    for region, reason in _blocked(found, survey, types):
+        blocked.setdefault(region.base, reason)
+    for region in found.values():
+        region.address = _address(region)
+        if region.address is None:
+            blocked.setdefault(region.base, "the address of its first slot is not a constant")
+    for base, reason in blocked.items():
+        region = found.pop(base)
+        ctx.hint(
+            "PTO-022",
+            _cannot(region, reason),
+            region.first.span if region.first.span.is_valid else base.span,
+            facts={"tile": base_name(region.first.name_hint), "slots": region.slots},
+            remedy="nothing has to be done: each of its tiles has a buffer at its address; change the declaration "
+            "when its slots should be guarded one by one",
+        )
     return found
 
 
@@ -93,17 +118,57 @@ def write_regions(regions: dict[Var, Region], text: FunctionText, types: TypeWri
             text.constant(static_dim(v) or 0, DataType.INDEX).name for v in extents_of(region.kind).valid
         )
         type_ = f"!pto.multi_tile_buf<{types.tile(region.kind)}, count={region.slots}>"
+        at = ""
+        if region.address is not None:
+            at = f"addr = {text.constant(region.address, DataType.INT64).name} "
         with text.section(text.head):
             region.name = text.value(
-                f"pto.alloc_multi_tile valid_row = {rows} valid_col = {cols} : {type_}",
+                f"pto.alloc_multi_tile {at}valid_row = {rows} valid_col = {cols} : {type_}",
                 type_,
                 f"{region.base.name_hint}_mb",
             )
 
 
+def _candidates(survey: _Survey) -> dict[Var, Region]:
+    found: dict[Var, Region] = {}
+    for var in survey.tiles:
+        assert isinstance(var.type, TileType) and var.type.memref is not None
+        memref = var.type.memref
+        if memref.slot_count > 1:
+            region = found.setdefault(memref.base, Region(memref.base, var, memref.slot_count))
+            if region.kind is None and memref.slot_index is not None:
+                region.kind = var.type
+    return found
+
+
+def _blocked(found: dict[Var, Region], survey: _Survey, types: TypeWriter) -> Iterator[tuple[Region, str]]:
+    """The regions that can't be rings, with the reason at each tile that gives one."""
+    for var in survey.tiles if found else ():
+        assert isinstance(var.type, TileType) and var.type.memref is not None
+        region = found.get(var.type.memref.base)
+        reason = _blocker(var, var.type, region, types, survey) if region is not None else None
+        if region is not None and reason is not None:
+            yield region, reason
+
+
+def _address(region: Region) -> int | None:
+    """Where the first slot lies: what is left of a slot's address without its index; None when that is no number."""
+    memref = region.kind.memref if region.kind is not None else None
+    if memref is None or memref.slot_index is None:
+        return None
+    within = Mul(memref.slot_index, const_index(memref.size), scalar_type(DataType.INDEX))
+    rest, terms = linear(Sub(memref.byte_offset, within, scalar_type(DataType.INDEX)))
+    return rest if not terms else None
+
+
+def _cannot(region: Region, reason: str) -> str:
+    name = base_name(region.base.name_hint)
+    return f'pl.MemRef("{name}", slots={region.slots}) can\'t be a ring of buffers: {reason}'
+
+
 def _refusal(region: Region, reason: str) -> UserError:
     return UserError(
-        f'pl.MemRef("{base_name(region.base.name_hint)}", slots={region.slots}) can\'t be a ring of buffers: {reason}',
+        _cannot(region, reason),
         code="PTO-011",
         span=region.first.span if region.first.span.is_valid else region.base.span,
         facts={"tile": base_name(region.first.name_hint), "slots": region.slots},

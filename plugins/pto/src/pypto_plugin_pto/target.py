@@ -9,7 +9,6 @@ GOALS = (
     "IncoreTileOps",
     "TileOps2D",
     "NoNestedCalls",
-    "NormalizedStmtStructure",
     "StructuredCtrlFlow",
     "PipelineResolved",
     "TileMemoryInferred",

@@ -346,9 +346,10 @@ class _Structurer:
     ) -> Expr | None:
         """A condition that must not be evaluated after a break: it is kept in a variable."""
         go = self.new_flag("go")
-        inits = {a: a.init_value for a in stmt.iter_args}
+        inits: dict[Var, Expr] = {a: a.init_value for a in stmt.iter_args}
         ahead.append(_assign(go, substitute(stmt.condition, inits), stmt.condition.span))
-        again = substitute(stmt.condition, dict(zip(stmt.iter_args, holders, strict=True)))
+        handed: dict[Var, Expr] = dict(zip(stmt.iter_args, holders, strict=True))
+        again = substitute(stmt.condition, handed)
         body.append(
             IfStmt(
                 broken,

@@ -192,7 +192,9 @@ class _Sweeper(Mutator):
             return stmt
         return updated(stmt, body=self.visit(regions(stmt)[0]))
 
-    visit_assign_stmt = visit_stmt
+    def visit_assign_stmt(self, node: AssignStmt) -> Stmt:
+        """As any other."""
+        return self.visit_stmt(node)
 
     def branch(self, stmt: IfStmt) -> Stmt:
         keep = self.kept(stmt.return_vars, (stmt.then_body, stmt.else_body))

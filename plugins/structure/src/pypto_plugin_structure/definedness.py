@@ -13,7 +13,6 @@ from typing import cast
 import attrs
 
 from pypto_core.ir import (
-    EMPTY_MAP,
     And,
     BinaryExpr,
     Bounds,
@@ -148,10 +147,10 @@ class _Proof:
         self.fuel -= grounding.work
         return new
 
-    def plain(self, facts: Iterable[Fact], mapping: Mapping[Var, Expr] = EMPTY_MAP) -> tuple[Fact, ...]:
+    def plain(self, facts: Iterable[Fact], mapping: Mapping[Var, Expr] | None = None) -> tuple[Fact, ...]:
         """The facts with values for variables, taken apart to comparisons and variables."""
         out: list[Fact] = []
-        stack = [(self.ground(expr, mapping), holds) for expr, holds in facts]
+        stack = [(self.ground(expr, mapping or {}), holds) for expr, holds in facts]
         while stack and len(out) < _MAX_FACTS:
             expr, holds = stack.pop()
             if isinstance(expr, Not):

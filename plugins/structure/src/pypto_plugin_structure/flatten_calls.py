@@ -6,7 +6,7 @@ order in which they were evaluated. A call in the condition of a while loop beco
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from pypto_core.ir import (
     DEFINE,
@@ -66,7 +66,7 @@ class _Flattener(Mutator):
     def operands(self, node: Any) -> Any:
         """A call with plain arguments, options and notes."""
         parts: dict[str, Any] = {}
-        for field in child_fields(type(node)):
+        for field in child_fields(cast("type[object]", type(node))):
             value = field.get(node)
             if field.name == "op" or value is None:
                 continue
@@ -120,7 +120,9 @@ class _Flattener(Mutator):
                 parts[field.name] = self.part(stmt, field, value)
         return self.with_ahead(updated(stmt, **parts))
 
-    visit_assign_stmt = visit_stmt
+    def visit_assign_stmt(self, node: AssignStmt) -> Stmt:
+        """As any other."""
+        return self.visit_stmt(node)
 
     def part(self, stmt: Stmt, field: FieldInfo, value: Any) -> Any:
         if field.role == DEFINE:
@@ -164,13 +166,18 @@ class _Flattener(Mutator):
     def asking_while(self, stmt: WhileStmt) -> WhileStmt:
         """A loop whose condition calls: it is evaluated before the loop and at the end of each trip, and carried."""
         args = tuple([self.visit_def(a) for a in stmt.iter_args])
-        inits = {old: new.init_value for old, new in zip(stmt.iter_args, args, strict=True)}
+        inits: dict[Var, Expr] = {
+            old: new.init_value
+            for old, new in zip(stmt.iter_args, args, strict=True)
+            if isinstance(new, IterArg)
+        }
         first = self.nested(substitute(stmt.condition, inits))
         body = self.region(stmt.body)
         tail = last_yield(body)
         yielded = tail.values if tail is not None else ()
+        handed: dict[Var, Expr] = dict(zip(stmt.iter_args, yielded, strict=True))
         outer, self.ahead = self.ahead, []
-        again = self.nested(substitute(stmt.condition, dict(zip(stmt.iter_args, yielded, strict=True))))
+        again = self.nested(substitute(stmt.condition, handed))
         end = YieldStmt((*yielded, again), span=tail.span if tail is not None else stmt.span)
         if tail is not None:
             end = replace(end, leading_comments=tail.leading_comments)

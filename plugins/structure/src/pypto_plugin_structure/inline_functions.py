@@ -8,7 +8,7 @@ are replaced by those of the arguments, and types are deduced again from what is
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, cast
 
 from pypto_core.diagnostics import Note, Span, UserError
 from pypto_core.ir import (
@@ -147,7 +147,9 @@ class _Inliner(Mutator):
         flat = HeadFlattener(self.names).visit(stmt)
         return seq([self.visit(s) if s is not stmt else s for s in flatten(flat)], stmt.span)
 
-    visit_assign_stmt = visit_stmt
+    def visit_assign_stmt(self, node: AssignStmt) -> Stmt:
+        """As any other."""
+        return self.visit_stmt(node)
 
     def below(self, stmt: Stmt) -> Stmt:
         if not regions(stmt):
@@ -215,7 +217,7 @@ class _Inliner(Mutator):
 
 def _parts(node: Any) -> Iterable[Any]:
     """What a node holds directly, types left out."""
-    for field in child_fields(type(node)):
+    for field in child_fields(cast("type[object]", type(node))):
         value = field.get(node)
         items = value if field.kind == NODES else map_nodes(value) if field.kind == MAP else (value,)
         yield from (item for item in items if item is not None and not isinstance(item, Type))

@@ -7,6 +7,7 @@ from typing import Any
 
 from pypto_core.diagnostics import UserError
 from pypto_core.ir import (
+    AssignStmt,
     BreakStmt,
     ContinueStmt,
     Function,
@@ -56,7 +57,9 @@ class _Normalizer(Mutator):
         }
         return updated(node, **parts)
 
-    visit_assign_stmt = visit_stmt
+    def visit_assign_stmt(self, node: AssignStmt) -> Stmt:
+        """As any other."""
+        return self.visit_stmt(node)
 
 
 def _end(stmts: Sequence[Stmt]) -> int:

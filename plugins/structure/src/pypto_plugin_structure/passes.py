@@ -7,6 +7,13 @@ from pypto_core.contract import OrderFact, Pass, PassContract, PassScope, Role, 
 _HERE = "pypto_plugin_structure"
 _AGAIN = "Simplify#2"
 _OUTLINE = ("OutlineHierarchyScopes", "OutlineIncoreScopes", "OutlineClusterScopes")
+_TILES = (
+    "ConvertTensorToTileOps", "OptimizeOrchTensors", "LowerCompositeOps", "FlattenTileNdTo2D", "LegalizeTileCast",
+    "AutoTileMatmulL0", "CanonicalizeTileSlice", "InferTileMemorySpace", "InsertMxScaleAddr",
+    "ResolveBackendOpLayouts", "ExpandMixedKernel", "SkewCrossCorePipeline", "LowerPipelineToSlots",
+    "LowerPipelineLoops", "CanonicalizeIOOrder", "MaterializeTensorStrides", "InitMemRef",
+)  # fmt: skip
+"""Everything that reads tiles and tensors in three-address form."""
 
 
 def _before(names: tuple[str, ...], reason: str, instance: str = "") -> tuple[OrderFact, ...]:
@@ -26,7 +33,8 @@ _INLINE = Pass(
             ("UnrollLoops", "CtrlFlowTransform", "ConvertToSSA", *_OUTLINE),
             "every pass takes it that no function is left to inline, and spliced code needs the others too",
         ),
-        touches={"ir.ssa-names", "ir.control-flow", "ir.scopes"},
+        # Scopes and calls that it splices were part of the program before.
+        touches={"ir.ssa-names", "ir.control-flow"},
     ),
     run=f"{_HERE}.inline_functions:inline_functions",
     scope=PassScope.PROGRAM,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from pypto_plugin_memory.planners.instance import UNPLACED, Instance, peak, put, total_cost
 
@@ -38,7 +38,7 @@ def orders(instance: Instance, shuffles: int, seed: int = 0) -> Iterator[list[in
     everything = range(instance.count)
     weight = [sum(w for _, w in pairs) for pairs in instance.soft]
     degree = [sum(size[j] for j in instance.hard[i]) for i in everything]
-    keys = (
+    keys: tuple[Callable[[int], tuple[int, ...]], ...] = (
         lambda i: (-size[i], begin[i], i),
         lambda i: (begin[i], i),
         lambda i: (-weight[i], -size[i], i),

@@ -30,6 +30,13 @@ _FIRST: tuple[Weights, ...] = (
 )
 
 
+def _numpy() -> Any:
+    """Imported when a search starts, as most problems never come here; untyped, as arrays here have many forms."""
+    import numpy
+
+    return numpy
+
+
 @attrs.define(eq=False)
 class Ground:
     """An instance as arrays. ``low`` and ``high``: the first moment of each block and the one after its last.
@@ -71,7 +78,7 @@ def ground_of(instance: Instance) -> Ground:
     """The arrays of an instance that :func:`applies`; moments at which no block is alive that is not alive at a
     neighbouring moment are left out.
     """
-    import numpy as np
+    np = _numpy()
 
     spans = [b.live[0] for b in instance.blocks]
     times = sorted({t for span in spans for t in span})
@@ -120,7 +127,7 @@ def grow(
     ground: Ground, limit: int, width: int, weights: Weights, seed: int = 0
 ) -> tuple[list[int] | None, int]:
     """(offsets in units, blocks placed) of one attempt to stay within ``limit`` units; None when it got stuck."""
-    import numpy as np
+    np = _numpy()
 
     count, moments = len(ground.size), len(ground.alive)
     keys = np.random.default_rng(seed).integers(1, 1 << 62, size=count, dtype=np.int64)
@@ -148,7 +155,7 @@ def grow(
 
 def _levels(ground: Ground, sky: Any) -> Any:
     """Where each block would stand: the highest level within its life, for blocks by rows."""
-    import numpy as np
+    np = _numpy()
 
     length = ground.high - ground.low
     power = np.floor(np.log2(length)).astype(int)
@@ -165,7 +172,7 @@ def _levels(ground: Ground, sky: Any) -> Any:
 def _advance(
     ground: Ground, beam: _Beam, limit: int, width: int, weights: Weights, keys: Any
 ) -> tuple[_Beam, Any, Any, Any] | None:
-    import numpy as np
+    np = _numpy()
 
     size = ground.size
     level = _levels(ground, beam.sky)
@@ -204,7 +211,7 @@ def _advance(
 
 def _rough(ground: Ground, beam: _Beam, weights: Weights, blocks: Any, rows: Any, offsets: Any) -> Any:
     """The price as far as it is known without building the continuation."""
-    import numpy as np
+    np = _numpy()
 
     length = ground.high - ground.low
     sums = np.concatenate([np.zeros((len(beam.sky), 1), np.int64), np.cumsum(beam.sky, axis=1)], axis=1)
@@ -217,7 +224,7 @@ def _rough(ground: Ground, beam: _Beam, weights: Weights, blocks: Any, rows: Any
 def _price(
     ground: Ground, weights: Weights, limit: int, blocks: Any, offsets: Any, sky: Any, full: Any
 ) -> Any:
-    import numpy as np
+    np = _numpy()
 
     length = ground.high - ground.low
     price = weights[0] * full.sum(axis=1) + weights[1] * len(ground.alive) * offsets
