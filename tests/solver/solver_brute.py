@@ -98,9 +98,12 @@ class World:
             return None
         lost = set(c.invalidates)
         for p in self.problem.properties:
-            if p.kind is PropertyKind.ANALYSIS and c.touches:
-                lost.add(p.name)
-            elif p.kind is PropertyKind.NORMAL and p.disturbed_by & c.touches:
+            if (
+                p.kind is PropertyKind.ANALYSIS
+                and c.touches
+                or p.kind is PropertyKind.NORMAL
+                and p.disturbed_by & c.touches
+            ):
                 lost.add(p.name)
         return (state - (lost - self.structural)) | c.produces
 
@@ -172,7 +175,7 @@ class World:
         edges = {(f.earlier, f.later): f.strict for f in reversed(self.facts)}
         for f in self.facts:
             edges[f.earlier, f.later] |= f.strict
-        edges.update({pair: False for pair in itertools.pairwise(self.anchors)})
+        edges.update(dict.fromkeys(itertools.pairwise(self.anchors), False))
         absent = {n for pair in edges for n in pair} - present
         paths = {(a, b, strict): b not in self.anchors for (a, b), strict in edges.items() if b in absent}
         grown = True

@@ -43,7 +43,9 @@ def problems(
         runs[letter] = (letter, f"{letter}#2") if twice else (letter,)
         left -= len(runs[letter])
         names.append(letter)
-    labels = tuple(sorted({*names, *(r for ids in runs.values() for r in ids)})) + (ANCHORS if anchors else ())
+    labels = tuple(sorted({*names, *(r for ids in runs.values() for r in ids)})) + (
+        ANCHORS if anchors else ()
+    )
     relations = list(Relation) if strict else [Relation.BEFORE, Relation.AFTER]
     facts: dict[str, list[OrderFact]] = {name: [] for name in names}
     for _ in range(draw(st.integers(0, orders))):

@@ -21,9 +21,7 @@ def expected(planner: str) -> tuple[str, ...]:
     return tuple(row["instance"] for row in DATA["order"] if row["pass"] not in gone)
 
 
-def entries(
-    facts: tuple[tuple[str, str], ...] = FACTS, goal_directed: bool = False
-) -> tuple[PassEntry, ...]:
+def entries(facts: tuple[tuple[str, str], ...] = FACTS, goal_directed: bool = False) -> tuple[PassEntry, ...]:
     """One contract per pass: facts are stated by their earlier side, drops are gates on the planner."""
     rows: dict[str, list[dict[str, Any]]] = {}
     for row in DATA["order"]:
@@ -31,9 +29,7 @@ def entries(
     found: list[PassEntry] = []
     for name, group in rows.items():
         runs = tuple(row["instance"] for row in group)
-        order = tuple(
-            before(b, f"{a} comes first", instance=a) for a, b in facts if a in runs
-        )
+        order = tuple(before(b, f"{a} comes first", instance=a) for a, b in facts if a in runs)
         made = set(group[0]["produced"]) - set(group[0]["required"])
         optional = Role.PROVIDE if made else Role.OPTIMISE
         found.append(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from hypothesis import HealthCheck, given, settings
+from solver_brute import World, judge
+from solver_problems import corner_problems
 
 from pypto_core.contract import Role
 from pypto_core.solver import NoPlanError, Problem, check_plan, solve
-from solver_brute import World, judge
-from solver_problems import corner_problems
 
 
 @settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))

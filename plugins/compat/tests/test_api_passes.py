@@ -333,7 +333,8 @@ def test_the_manager_settles_its_planner(program: Any) -> None:
 
 def test_a_prefix_of_the_passes_runs_as_a_pipeline(program: Any) -> None:
     pipeline = passes.PassPipeline()
-    for pass_ in PassManager().passes[:3]:
+    manager = PassManager()
+    for pass_ in manager.passes[: manager.pass_names.index("FlattenCallExpr") + 1]:
         pipeline.add_pass(pass_)
     after = pipeline.run(program)
     assert passes.PropertyVerifierRegistry.verify([P.SSAForm, P.NoNestedCalls], after) == []

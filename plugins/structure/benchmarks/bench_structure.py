@@ -62,7 +62,9 @@ def unit(number: int, acc: Var, s: Var, x: Var, helper: Function) -> list[Stmt]:
         [AssignStmt(acc, b.op("tile.add", acc, t)), AssignStmt(s, add(s, 1))],
         [AssignStmt(acc, b.op("tile.sub", acc, t))],
     )
-    scaled = b.loop(3, lambda i: [AssignStmt(acc, b.op("tile.muls", acc, ConstFloat(0.5))), AssignStmt(s, add(s, i))])
+    scaled = b.loop(
+        3, lambda i: [AssignStmt(acc, b.op("tile.muls", acc, ConstFloat(0.5))), AssignStmt(s, add(s, i))]
+    )
     left = b.loop(
         4,
         lambda i: [
@@ -124,7 +126,9 @@ def run() -> list[Figure]:
         program = plain(size)
         for name, run_pass in PASSES.items():
             counts[name].append(_count(program))
-            seconds[name].append(best_of(lambda p=program, f=run_pass: f(p), repeat=1 if size > 10_000 else 3))
+            seconds[name].append(
+                best_of(lambda p=program, f=run_pass: f(p), repeat=1 if size > 10_000 else 3)
+            )
             program = run_pass(program)
     figures: list[Figure] = []
     for name in PASSES:

@@ -31,7 +31,7 @@ from pypto_plugin_pto.text import FunctionText
 from pypto_plugin_pto.typing import TypeWriter, element, register
 
 TARGET_NAME = "pto"
-_ADDRESSED_RINGS = "option:enable_addressed_slots"
+_ADDRESSED_RINGS = "enable_addressed_slots"
 
 
 class Emission:
@@ -201,7 +201,7 @@ def _regions(function: Function, ctx: Any, types: TypeWriter, addresses: bool) -
     """The rings to declare; among buffers with addresses only where they were asked for."""
     if not addresses:
         return plan_regions(function, types)
-    if _ADDRESSED_RINGS in ctx.capabilities:
+    if ctx.option(_ADDRESSED_RINGS):
         return addressed_regions(function, types, ctx)
     return {}
 

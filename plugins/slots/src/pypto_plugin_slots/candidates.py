@@ -112,45 +112,74 @@ def uses_of(body: Stmt) -> Uses:
 
 def load_decline(load: AssignStmt, uses: Uses, budget: Budget) -> Decline | None:
     """The first gate that a load does not pass."""
-    var, kind = load.var, _tile(load.var)
-    name = base_name(var.name_hint)
-    space = kind.memory_space
-    if space not in SPACES:
-        where = space.name if space is not None else "no known memory"
-        return _decline(load, "PH-LS-008", "memory of the slots",
-                        f"its load '{name}' lies in {where}, and rings lie in Vec, Mat or Acc", {"memory": where},
-                        "load to Vec or Mat, and move from there")  # fmt: skip
-    extents = [static_dim(extent) for extent in kind.valid_shape]
-    if None in extents or not extents or budget.size(kind) is None:
-        text = ", ".join("?" if e is None else str(e) for e in extents)
-        return _decline(load, "PH-LS-009", "constant extents",
-                        f"the valid extents of its load '{name}' are not constant, and a ring states one extent for "
-                        "all slots" if None in extents else f"its load '{name}' has no size",
-                        {"valid shape": f"[{text}]"},
-                        "load whole tiles here and the rest behind the loop, or narrow the tile with a mask")  # fmt: skip
-    if var in uses.carried:
-        return _decline(load, "PH-LS-010", "not carried into a phi",
-                        f"its load '{name}' {uses.carried[var]}, and a carried tile shares the buffer of what carries it",
-                        {"carried": uses.carried[var]},
-                        "carry a tile that is computed from it, or load again where it is needed")  # fmt: skip
-    if var in uses.inherited:
-        return _decline(load, "PH-LS-011", "not the source of a view or of an operator in place",
-                        f"the result of {uses.inherited[var]} lies in the buffer of its load '{name}'",
-                        {"operator": uses.inherited[var]},
-                        "compute into a tile of its own first, or load the tile in the shape that is needed")  # fmt: skip
-    return None
-
-
-def _decline(load: AssignStmt, code: str, gate: str, because: str, facts: dict[str, object], remedy: str) -> Decline:  # fmt: skip
-    name = base_name(load.var.name_hint)
-    return Decline(
-        code=code,
-        gate=gate,
-        because=because,
-        facts=(("load", name), *facts.items()),
-        remedy=remedy,
-        span=load.span,
+    kind = _tile(load.var)
+    return (
+        _space_decline(load, kind.memory_space)
+        or _extent_decline(load, kind, budget)
+        or _carried_decline(load, uses.carried.get(load.var))
+        or _inherited_decline(load, uses.inherited.get(load.var))
     )
+
+
+def _space_decline(load: AssignStmt, space: MemorySpace | None) -> Decline | None:
+    if space in SPACES:
+        return None
+    where = space.name if space is not None else "no known memory"
+    return Decline(
+        code="PH-LS-008", gate="memory of the slots",
+        because=f"its load '{_name(load)}' lies in {where}, and rings lie in Vec, Mat or Acc",
+        facts=(("load", _name(load)), ("memory", where)),
+        remedy="load to Vec or Mat, and move from there",
+        span=load.span,
+    )  # fmt: skip
+
+
+def _extent_decline(load: AssignStmt, kind: TileType, budget: Budget) -> Decline | None:
+    extents = [static_dim(extent) for extent in kind.valid_shape]
+    if extents and None not in extents and budget.size(kind) is not None:
+        return None
+    if None in extents:
+        because = (
+            f"its load '{_name(load)}' has valid extents of run time, and a ring states one for all its slots"
+        )
+    else:
+        because = f"its load '{_name(load)}' has no constant size"
+    text = ", ".join("?" if extent is None else str(extent) for extent in extents)
+    return Decline(
+        code="PH-LS-009", gate="constant extents",
+        because=because,
+        facts=(("load", _name(load)), ("valid shape", f"[{text}]")),
+        remedy="load whole tiles in this loop, and what is left over behind it",
+        span=load.span,
+    )  # fmt: skip
+
+
+def _carried_decline(load: AssignStmt, how: str | None) -> Decline | None:
+    if how is None:
+        return None
+    return Decline(
+        code="PH-LS-010", gate="not carried into a phi",
+        because=f"its load '{_name(load)}' {how}, and what carries a tile shares its buffer",
+        facts=(("load", _name(load)), ("carried", how)),
+        remedy="carry a tile that is computed from it, or load it again where it is needed",
+        span=load.span,
+    )  # fmt: skip
+
+
+def _inherited_decline(load: AssignStmt, operator: str | None) -> Decline | None:
+    if operator is None:
+        return None
+    return Decline(
+        code="PH-LS-011", gate="not the source of a view or of an operator in place",
+        because=f"the result of {operator} lies in the buffer of its load '{_name(load)}'",
+        facts=(("load", _name(load)), ("operator", operator)),
+        remedy="compute into a tile of its own first, or load the tile in the shape that is needed",
+        span=load.span,
+    )  # fmt: skip
+
+
+def _name(load: AssignStmt) -> str:
+    return base_name(load.var.name_hint)
 
 
 def _loads(loop: ForStmt) -> Iterator[AssignStmt]:

@@ -13,6 +13,9 @@ import attrs
 from pypto_core.ir import (
     AssignStmt,
     Call,
+    ConstBool,
+    ConstFloat,
+    ConstInt,
     DataType,
     Expr,
     ForStmt,
@@ -25,6 +28,8 @@ from pypto_core.ir import (
     SeqStmts,
     Stmt,
     Submit,
+    TensorType,
+    TileType,
     TupleType,
     Var,
     WhileStmt,
@@ -44,9 +49,13 @@ from pypto_core.ops import op_of
 from pypto_plugin_structure.comments import in_place_of
 from pypto_plugin_structure.dataflow import Uses
 
+_LEAVES = (Var, ConstInt, ConstFloat, ConstBool)
+
 
 def has_call(expr: Expr) -> bool:
     """Whether a call is part of the expression."""
+    if isinstance(expr, _LEAVES):
+        return False
     return any(isinstance(node, Call | Submit) for node in walk(expr))
 
 
@@ -72,10 +81,14 @@ def _removable(stmt: AssignStmt) -> bool:
     kind, value = stmt.var.type, stmt.value
     if isinstance(value, Var):
         return True
+    if isinstance(kind, TileType | TensorType):
+        return False
     if isinstance(kind, TupleType):
         return isinstance(value, MakeTuple) and not has_call(value)
     if not isinstance(kind, ScalarType) or kind.dtype is DataType.TASK_ID:
         return False
+    if isinstance(value, _LEAVES):
+        return True
     for node in walk(value):
         if isinstance(node, Submit):
             return False
@@ -158,7 +171,8 @@ class _Needs:
                 self.roots |= self.uses.of_expr(value)
             return
         for var, value in zip(variables, values, strict=True):
-            self.pass_on(var, self.uses.of_expr(value), has_call(value))
+            things = (value,) if isinstance(value, Var) else self.uses.of_expr(value)
+            self.pass_on(var, things, has_call(value))
 
     def pass_on(self, var: Var, things: Iterable[Var], called: bool) -> None:
         if _is_scalar(var) and not called:

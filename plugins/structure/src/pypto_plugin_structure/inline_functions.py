@@ -30,6 +30,7 @@ from pypto_core.ir import (
     MakeTuple,
     Mutator,
     NameSource,
+    Op,
     Program,
     ReturnStmt,
     Stmt,
@@ -57,6 +58,7 @@ from pypto_plugin_structure.flatten_calls import HeadFlattener
 from pypto_plugin_structure.retype import TypeFollower
 
 _CONSTANTS = (ConstInt, ConstFloat, ConstBool)
+_LEAVES = (Var, *_CONSTANTS)
 
 
 def inline_functions(program: Program, ctx: Any = None) -> Program:
@@ -80,10 +82,10 @@ def inline_functions(program: Program, ctx: Any = None) -> Program:
         )
     ready: dict[str, Function] = {}
     for name in _callees_first(inlines):
-        function = _Inliner(inlines, ready, inlines[name]).visit(inlines[name])
+        function = _Inliner(inlines, ready).visit(inlines[name])
         # One return at the end is all that splicing has to deal with.
         ready[name] = ctrl_flow_transform(function, ctx) if early_returns(function) else function
-    return replace(program, functions=[_Inliner(inlines, ready, f).visit(f) for f in others])
+    return replace(program, functions=[_Inliner(inlines, ready).visit(f) for f in others])
 
 
 def _callees_first(inlines: Mapping[str, Function]) -> list[str]:
@@ -119,11 +121,9 @@ def _called(node: Any, inlines: Mapping[str, Function]) -> list[str]:
 
 
 class _Inliner(Mutator):
-    def __init__(
-        self, inlines: Mapping[str, Function], ready: Mapping[str, Function], caller: Function
-    ) -> None:
+    def __init__(self, inlines: Mapping[str, Function], ready: Mapping[str, Function]) -> None:
         super().__init__()
-        self.inlines, self.ready, self.caller = inlines, ready, caller
+        self.inlines, self.ready = inlines, ready
         self.names = NameSource()
 
     def visit_stmt(self, stmt: Stmt) -> Stmt:
@@ -159,20 +159,26 @@ class _Inliner(Mutator):
 
     def own_calls(self, stmt: Stmt) -> list[Call | Submit]:
         """The calls of functions to inline in a statement's own expressions."""
-        inside = {id(r) for r in regions(stmt)}
         found: list[Call | Submit] = []
-        stack: list[Any] = [stmt]
+        stack: list[Any]
+        if type(stmt) is AssignStmt:
+            stack = [stmt.value]
+        else:
+            inside = {id(r) for r in regions(stmt)}
+            stack = [part for part in _parts(stmt) if id(part) not in inside]
         while stack:
             node = stack.pop()
-            for part in _parts(node):
-                if id(part) not in inside:
-                    stack.append(part)
-            if (
-                isinstance(node, Call | Submit)
-                and isinstance(node.op, GlobalVar)
-                and node.op.name in self.inlines
-            ):
-                found.append(node)
+            if isinstance(node, _LEAVES):
+                if isinstance(node, IterArg):
+                    stack.append(node.init_value)
+                continue
+            if isinstance(node, Call | Submit):
+                if isinstance(node.op, GlobalVar) and node.op.name in self.inlines:
+                    found.append(node)
+                if type(node) is Call and not (node.attrs or node.kwargs):
+                    stack += node.args
+                    continue
+            stack += _parts(node)
         return found
 
     def check(self, call: Call | Submit, stmt: Stmt) -> None:
@@ -216,11 +222,11 @@ class _Inliner(Mutator):
 
 
 def _parts(node: Any) -> Iterable[Any]:
-    """What a node holds directly, types left out."""
+    """What a node holds directly, types and names of operators left out."""
     for field in child_fields(cast("type[object]", type(node))):
         value = field.get(node)
         items = value if field.kind == NODES else map_nodes(value) if field.kind == MAP else (value,)
-        yield from (item for item in items if item is not None and not isinstance(item, Type))
+        yield from (item for item in items if item is not None and not isinstance(item, Type | Op))
 
 
 class _Splicer(TypeFollower):
@@ -231,7 +237,7 @@ class _Splicer(TypeFollower):
         assigned = set(defined_vars(callee.body))
         stmts: list[Stmt] = []
         for param, arg in zip(callee.params, call.args, strict=True):
-            if param not in assigned and isinstance(arg, (Var, *_CONSTANTS)):
+            if param not in assigned and isinstance(arg, _LEAVES):
                 self.remap[param] = arg
             else:
                 var = Var(param.name_hint, arg.type, span=param.span)

@@ -58,6 +58,9 @@ from pypto_core.ir import (
 _MAX_OPERATORS = 64
 """Larger expressions are left alone, so that each operator costs the same."""
 _WIDE = (DataType.INDEX, DataType.INT64)
+_RANGED = (Min, Max, FloorDiv, FloorMod)
+_SUMS = (Add, Sub)
+_JOINED = (Add, Sub, Mul, Neg)
 _OPPOSITE: dict[type[Expr], type[BinaryExpr]] = {Lt: Ge, Ge: Lt, Gt: Le, Le: Gt, Eq: Ne, Ne: Eq}
 _EXACT = (Add, Sub, Mul, FloorDiv, FloorMod, Min, Max)
 _DECIDE: dict[type[Expr], Callable[[Expr, Expr, Bounds], bool | None]] = {
@@ -183,8 +186,9 @@ def _decided(node: BinaryExpr, bounds: Bounds) -> Expr | None:
     """What ranges and sums decide."""
     left, right = node.left, node.right
     decide = _DECIDE.get(type(node))
-    known = isinstance(node, Min | Max | FloorDiv | FloorMod | Sub | Add | Mul)
-    if (decide is None and not known) or not (is_exact(left) and is_exact(right)):
+    if decide is None and not (isinstance(node, _RANGED) or _may_gather(node)):
+        return None
+    if not (is_exact(left) and is_exact(right)):
         return None
     if decide is not None:
         answer = decide(left, right, bounds)
@@ -196,6 +200,16 @@ def _decided(node: BinaryExpr, bounds: Bounds) -> Expr | None:
     if isinstance(node, FloorDiv | FloorMod):
         return _divided(node, bounds)
     return _gathered(node)
+
+
+def _may_gather(node: BinaryExpr) -> bool:
+    """Whether a sum or product holds another one whose terms it could join, or twice the same variable."""
+    left, right = node.left, node.right
+    if isinstance(node, Mul):
+        return isinstance(left, Mul)
+    return isinstance(node, _SUMS) and (
+        isinstance(left, _JOINED) or isinstance(right, _JOINED) or left is right
+    )
 
 
 def _least(node: BinaryExpr, bounds: Bounds) -> Expr | None:
@@ -233,7 +247,8 @@ def _divided(node: BinaryExpr, bounds: Bounds) -> Expr | None:
     if isinstance(node, FloorMod):
         if inside:
             return _typed(remainder, node)
-        if not whole and constant % divisor == constant:
+        # Another constant alone is no gain, and `(i - start) % slots` has to stay as it is for the assembler.
+        if not whole and (constant % divisor or not constant):
             return None
         return make_binary(FloorMod, remainder, node.right, node.span)
     if not inside:

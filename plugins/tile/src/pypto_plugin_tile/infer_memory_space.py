@@ -1,20 +1,24 @@
 """InferTileMemorySpace: every tile gets a memory space, and every operand lies where its operator takes it.
 
-Three steps, each linear. *Demand*: walking backwards, what consumers want reaches the loads, creations and views
-whose space is still open. *Assign*: walking forwards, open producers take the space demanded of them and types are
-deduced again. *Move*: an operand in a space that its operator does not take is moved there right before, once per
-value and space within a region; where the machine has no direct path the move goes the shortest way round.
+Three steps, each linear. *Demand*: what consumers want reaches the loads, creations and views whose space is still
+open. *Assign*: walking forwards, open producers take the space demanded of them and types are deduced again. *Move*: an
+operand in a space that its operator does not take is moved there right before, once per value and space within a
+region; where the machine has no direct path the move goes the shortest way round.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
+
+import attrs
 
 from pypto_core.diagnostics import Span, UserError
 from pypto_core.ir import (
+    VOID,
     AssignStmt,
     Call,
+    EvalStmt,
     Expr,
     ForStmt,
     Function,
@@ -25,6 +29,7 @@ from pypto_core.ir import (
     Mutator,
     NameSource,
     Program,
+    ScopeStmt,
     SeqStmts,
     Stmt,
     TileType,
@@ -32,32 +37,60 @@ from pypto_core.ir import (
     Var,
     WhileStmt,
     YieldStmt,
-    base_name,
     flatten,
     last_yield,
     map_functions,
     replace,
     seq,
+    types_equal,
     updated,
-    walk_stmts,
-)  # fmt: skip
-from pypto_core.ops import INHERIT, FromOption, OpMemory, create_call, op_of
+    walk,
+)
+from pypto_core.ops import FromOption, OpMemory, create_call, op_of, written_arguments
+from pypto_plugin_tile.demands import Demands, collect_demands
+from pypto_plugin_tile.routes import can_move, name_of, route
 
-Demands = dict[Var, MemorySpace]
-
-# What a load brings from global memory when the consumer sits behind L1.
-_THROUGH_MAT = (MemorySpace.Left, MemorySpace.Right, MemorySpace.Bias, MemorySpace.Acc)
+# Where loads and creations can put a tile; everywhere else it is moved to from Mat.
+_LOADED = (MemorySpace.Vec, MemorySpace.Mat)
+_SCALES = (MemorySpace.LeftScale, MemorySpace.RightScale)
 
 
 def infer_tile_memory_space(program: Program, ctx: Any) -> Program:
-    """The program with spaces assigned in InCore functions; the same object when nothing was open."""
+    """The program with spaces assigned in InCore functions; the same object when nothing was open.
+
+    Raises UserError where a tile can't get to where it is used (PT340, PT342), and where a loop or branch hands on an
+    accumulator on one way and something else on another (PT341).
+    """
 
     def change(function: Function) -> Function:
         if function.func_type is not FunctionType.InCore:
             return function
-        return _Assigner(collect_demands(function), ctx).visit(function)
+        assigner = _Assigner(collect_demands(function), ctx)
+        assigner.changing = _changes_tiles(function.body)
+        return assigner.visit(function)
 
     return map_functions(program, change)
+
+
+@attrs.define(eq=False)
+class Moves:
+    """The moves that have been made, by value and target; those of the regions around are seen too."""
+
+    outer: Moves | None = None
+    made: dict[tuple[Expr, MemorySpace], Var] = attrs.field(factory=dict)
+
+    def get(self, value: Expr, space: MemorySpace) -> Var | None:
+        """The copy of ``value`` in ``space``."""
+        moves: Moves | None = self
+        while moves is not None:
+            if (value, space) in moves.made:
+                return moves.made[(value, space)]
+            moves = moves.outer
+        return None
+
+    def put(self, value: Expr, space: MemorySpace, copy: Var) -> None:
+        """Note a copy."""
+        self.made[(value, space)] = copy
 
 
 def open_space(call: Call, memory: OpMemory) -> bool:
@@ -65,104 +98,49 @@ def open_space(call: Call, memory: OpMemory) -> bool:
     return isinstance(memory.output, FromOption) and memory.output.option not in call.kwargs
 
 
-def collect_demands(function: Function) -> Demands:
-    """The space that consumers want of each variable; the cube's side wins over the vector's."""
-    demands: Demands = {}
-    for stmt in reversed(tuple(walk_stmts(function.body))):
-        if isinstance(stmt, AssignStmt):
-            _demand_of_value(stmt.var, stmt.value, demands)
-        elif isinstance(stmt, ForStmt | WhileStmt):
-            for arg, result in zip(stmt.iter_args, stmt.return_vars, strict=True):
-                _pass_on(result, arg, demands)
-                _pass_on(arg, arg.init_value, demands)
-        elif isinstance(stmt, IfStmt) and stmt.return_vars:
-            for body in (stmt.then_body, stmt.else_body):
-                tail = last_yield(body)
-                for result, value in zip(stmt.return_vars, tail.values if tail else (), strict=False):
-                    _pass_on(result, value, demands)
-    return demands
-
-
-def _demand_of_value(var: Var, value: Expr, demands: Demands) -> None:
-    if isinstance(value, Var):
-        _pass_on(var, value, demands)
-    if not isinstance(value, Call):
-        return
-    op = op_of(value)
-    if op is None or op.memory is None:
-        return
-    for arg, spaces in zip(value.args, op.memory.inputs, strict=False):
-        if spaces and isinstance(arg, Var) and isinstance(arg.type, TileType):
-            _demand(arg, spaces[0], demands)
-    if op.memory.output == INHERIT:
-        source = next((a for a in value.args if isinstance(a.type, TileType)), None)
-        if isinstance(source, Var):
-            _pass_on(var, source, demands)
-
-
-def _pass_on(consumer: Var, producer: Expr, demands: Demands) -> None:
-    if isinstance(producer, Var) and consumer in demands:
-        _demand(producer, demands[consumer], demands)
-
-
-def _demand(var: Var, space: MemorySpace, demands: Demands) -> None:
-    if demands.get(var) in (None, MemorySpace.Vec):
-        demands[var] = space
-
-
 class _Assigner(Mutator):
     def __init__(self, demands: Demands, ctx: Any) -> None:
         super().__init__()
-        self.demands, self.ctx = demands, ctx
+        self.demands = demands
+        self.backend = ctx.backend if ctx is not None else None
         self.names = NameSource()
         self.ahead: list[Stmt] = []
-        self.moved: dict[tuple[Expr, MemorySpace], Var] = {}
+        self.moved = Moves()
+        self.changing = False
 
     # -- producers
 
-    def visit_assign_stmt(self, stmt: AssignStmt) -> Stmt:
+    def visit_assign_stmt(self, node: AssignStmt) -> Stmt:
         """Choose the space, mend the operands, deduce the type again."""
-        value = self.visit(stmt.value)
+        value = self.visit(node.value)
         if isinstance(value, Call):
-            value = self.place(stmt.var, value)
-        kind = self.settled_type(stmt.var, value)
-        var = stmt.var
+            value = self.place(node.var, value, node.value)
+        kind = _retyped(self.visit_type(node.var.type), value.type)
+        var = node.var
         if kind is not var.type:
             var = Var(var.name_hint, kind, span=var.span)
-            self.remap[stmt.var] = var
-        if value is stmt.value and var is stmt.var:
-            return self.with_ahead(stmt)
-        return self.with_ahead(replace(stmt, var=var, value=value))
+            self.remap[node.var] = var
+        return self.with_ahead(updated(node, var=var, value=value))
 
-    def settled_type(self, var: Var, value: Expr) -> Type:
-        """The variable's type, with the space and view of its value where it had no space of its own."""
-        kind = self.visit_type(var.type)
-        deduced = value.type
-        if not (isinstance(kind, TileType) and isinstance(deduced, TileType)):
-            return kind
-        if kind.memory_space is not None:
-            return kind
-        return replace(deduced, memref=kind.memref) if kind.memref is not None else deduced
-
-    def place(self, var: Var, call: Call) -> Expr:
+    def place(self, var: Var, call: Call, written: Expr) -> Call:
+        """The call with its space chosen and its operands moved; its type is deduced again if anything changed."""
         op = op_of(call)
         if op is None or op.memory is None:
             return call
-        memory = op.memory
-        args = tuple(self.operand(arg, spaces, call) for arg, spaces in _with_spaces(call.args, memory))
+        args = tuple(self.operand(arg, spaces, call) for arg, spaces in _with_spaces(call.args, op.memory))
         kwargs: Mapping[str, Any] = call.kwargs
-        if open_space(call, memory):
-            assert isinstance(memory.output, FromOption)
-            space = self.chosen(var, call, memory.output)
-            kwargs = {**call.kwargs, memory.output.option: space}
-        open_type = isinstance(call.type, TileType) and call.type.memory_space is None
-        if (
-            kwargs is call.kwargs
-            and not open_type
-            and all(a is b for a, b in zip(args, call.args, strict=True))
-        ):
-            return call
-        return create_call(call.name, args, kwargs, call.span, call.attrs)
+        if open_space(call, op.memory):
+            assert isinstance(op.memory.output, FromOption)
+            kwargs = {**call.kwargs, op.memory.output.option: self.chosen(var, call, op.memory.output)}
+        settled = not isinstance(call.type, TileType) or call.type.memory_space is not None
+        if settled and call is written and all(a is b for a, b in zip(args, call.args, strict=True)):
+            new = call
+        else:
+            new = create_call(call.name, args, kwargs, call.span, call.attrs)
+        if _changes_a_tile(new):
+            # A tile was changed under its name: copies made before are out of date.
+            self.moved = Moves()
+        return new
 
     def chosen(self, var: Var, call: Call, rule: FromOption) -> MemorySpace:
         """The space of an open producer: a declared one, else what is demanded of it, else the rule's default."""
@@ -170,9 +148,16 @@ class _Assigner(Mutator):
         if declared is not None:
             return declared
         wanted = self.demands.get(var, rule.default or MemorySpace.Vec)
-        if call.name == "tile.load" and wanted in _THROUGH_MAT:
+        if call.name == "tile.load" and wanted not in _LOADED:
             return MemorySpace.Mat
-        return wanted
+        return MemorySpace.Mat if call.name == "tile.create" and wanted in _SCALES else wanted
+
+    def visit_eval_stmt(self, node: EvalStmt) -> Stmt:
+        """A call for its effect has operands too."""
+        expr = self.visit(node.expr)
+        if isinstance(expr, Call):
+            expr = self.place(Var("_", expr.type), expr, node.expr)
+        return self.with_ahead(updated(node, expr=expr))
 
     # -- operands
 
@@ -180,39 +165,22 @@ class _Assigner(Mutator):
         kind = arg.type
         if not spaces or not isinstance(kind, TileType) or kind.memory_space in (None, *spaces):
             return arg
-        return self.moved_to(arg, spaces[0], call.span)
+        assert kind.memory_space is not None
+        reachable = [s for s in spaces if can_move(kind.memory_space, s, self.backend)]
+        return self.moved_to(arg, (*reachable, spaces[0])[0], call.span)
 
     def moved_to(self, value: Expr, space: MemorySpace, span: Span) -> Expr:
         """``value`` in ``space``: a move made before in this region, or a new one ahead of the statement."""
-        known = self.moved.get((value, space))
-        if known is not None:
-            return known
-        kind = value.type
-        assert isinstance(kind, TileType) and kind.memory_space is not None
         current = value
-        for hop in self.route(kind.memory_space, space, span):
-            call = create_call("tile.move", [current], {"target_memory": hop}, span)
-            base = current.name_hint if isinstance(current, Var) else "operand"
-            var = Var(self.names.fresh(base, "tile", hop.name.lower()), call.type, span=span)
-            self.ahead.append(AssignStmt(var, call, span=span))
-            current = var
-        assert isinstance(current, Var)
-        self.moved[(value, space)] = current
+        for hop in route(value, space, self.backend, span):
+            known = self.moved.get(value, hop)
+            if known is None:
+                call = create_call("tile.move", [current], {"target_memory": hop}, span)
+                known = Var(self.names.fresh(name_of(value), "tile", hop.name.lower()), call.type, span=span)
+                self.ahead.append(AssignStmt(known, call, span=span))
+                self.moved.put(value, hop, known)
+            current = known
         return current
-
-    def route(self, src: MemorySpace, dst: MemorySpace, span: Span) -> tuple[MemorySpace, ...]:
-        backend = self.ctx.backend if self.ctx is not None else None
-        if backend is None:
-            return (dst,)
-        hops = tuple(path.dst for path in backend.route(src, dst))
-        if not hops or MemorySpace.DDR in hops:
-            raise UserError(
-                f"nothing moves a tile from {src.name} to {dst.name} on {backend.title}",
-                code="PT340",
-                span=span,
-                remedy=f"load it into {dst.name} from the start, or through a memory that both reach",
-            )
-        return hops
 
     def with_ahead(self, stmt: Stmt) -> Stmt:
         if not self.ahead:
@@ -223,58 +191,61 @@ class _Assigner(Mutator):
             stmt = replace(stmt, leading_comments=())
         return seq((*ahead, stmt), stmt.span)
 
-    def visit_eval_stmt(self, stmt: Any) -> Stmt:
-        """A call for its effect has operands too."""
-        expr = self.visit(stmt.expr)
-        if isinstance(expr, Call):
-            expr = self.place(Var("_", expr.type), expr)
-        return self.with_ahead(stmt if expr is stmt.expr else replace(stmt, expr=expr))
-
     # -- regions: a move is known only where it was made
 
-    def region(self, body: Stmt) -> Stmt:
-        """A nested body sees the moves made before it and keeps its own to itself."""
-        outer_moved, outer_ahead = self.moved, self.ahead
-        self.moved, self.ahead = dict(outer_moved), []
-        new = self.visit(body)
-        self.moved, self.ahead = outer_moved, outer_ahead
+    def region(self, visit: Callable[[], Any], body: Stmt, *, again: bool = False) -> Any:
+        """What ``visit`` makes of a nested body, which sees the moves made before it and keeps its own to itself.
+
+        ``again``: it may run more than once, so that what it changes at its end is changed at its beginning.
+        """
+        outer, changes = self.moved, self.changing and _changes_tiles(body)
+        self.moved = Moves() if again and changes else Moves(outer)
+        new = visit()
+        self.moved = Moves() if changes else outer
         return new
+
+    def nested(self, body: Stmt, *, again: bool = False) -> Stmt:
+        """A body that belongs to a loop or branch."""
+        return self.region(lambda: self.visit(body), body, again=again)
 
     def visit_seq_stmts(self, node: SeqStmts) -> Stmt:
         """Each statement with the moves ahead of it."""
         stmts = [self.visit(s) for s in node.stmts]
         if all(a is b for a, b in zip(stmts, node.stmts, strict=True)):
             return node
-        return seq(stmts, node.span)
+        return seq([replace(node, stmts=tuple(stmts))], node.span)
 
-    def visit_for_stmt(self, stmt: ForStmt) -> Stmt:
+    def visit_scope_stmt(self, node: ScopeStmt) -> Stmt:
+        """What a scope moves stays in it."""
+        return self.region(lambda: self.mutate_children(node), node.body)
+
+    def visit_for_stmt(self, node: ForStmt) -> Stmt:
         """Carries live where their initial values do."""
-        start, stop, step = self.visit(stmt.start), self.visit(stmt.stop), self.visit(stmt.step)
-        args = self.carries(stmt.iter_args)
-        loop_var = self.visit_def(stmt.loop_var)
-        body = self.conform(self.region(stmt.body), args)
-        returns = self.results(stmt.return_vars, args)
-        parts = {
-            "start": start, "stop": stop, "step": step, "iter_args": args, "loop_var": loop_var, "body": body,
-            "return_vars": returns, "attrs": self.mutate_map(stmt.attrs),
-        }  # fmt: skip
-        return updated(stmt, **parts)
+        start, stop, step = self.visit(node.start), self.visit(node.stop), self.visit(node.step)
+        args = self.carries(node.iter_args)
+        loop_var = self.visit_def(node.loop_var)
+        body = self.conform(self.nested(node.body, again=True), args)
+        returns = self.results(node.return_vars, args)
+        return updated(
+            node, start=start, stop=stop, step=step, iter_args=args, loop_var=loop_var, body=body,
+            return_vars=returns, attrs=self.mutate_map(node.attrs),
+        )  # fmt: skip
 
-    def visit_while_stmt(self, stmt: WhileStmt) -> Stmt:
+    def visit_while_stmt(self, node: WhileStmt) -> Stmt:
         """As for counted loops."""
-        args = self.carries(stmt.iter_args)
-        condition = self.visit(stmt.condition)
-        body = self.conform(self.region(stmt.body), args)
-        returns = self.results(stmt.return_vars, args)
-        return updated(stmt, iter_args=args, condition=condition, body=body, return_vars=returns)
+        args = self.carries(node.iter_args)
+        condition = self.visit(node.condition)
+        body = self.conform(self.nested(node.body, again=True), args)
+        returns = self.results(node.return_vars, args)
+        return updated(node, iter_args=args, condition=condition, body=body, return_vars=returns)
 
     def carries(self, args: tuple[IterArg, ...]) -> tuple[IterArg, ...]:
-        new = tuple(self.carry(a) for a in args)
+        new = tuple([self.carry(a) for a in args])
         return args if all(a is b for a, b in zip(new, args, strict=True)) else new
 
     def carry(self, arg: IterArg) -> IterArg:
         init = self.visit(arg.init_value)
-        kind = _with_space_of(self.visit_type(arg.type), init.type)
+        kind = _retyped(self.visit_type(arg.type), init.type)
         if init is arg.init_value and kind is arg.type:
             return arg
         new = IterArg(arg.name_hint, kind, init, span=arg.span)
@@ -282,31 +253,46 @@ class _Assigner(Mutator):
         return new
 
     def results(self, returns: tuple[Var, ...], sources: tuple[Any, ...]) -> tuple[Var, ...]:
-        new = tuple(self.result(v, s.type) for v, s in zip(returns, sources, strict=True))
+        new = tuple([self.result(v, s.type) for v, s in zip(returns, sources, strict=True)])
         return returns if all(a is b for a, b in zip(new, returns, strict=True)) else new
 
     def result(self, var: Var, source: Type) -> Var:
-        kind = _with_space_of(self.visit_type(var.type), source)
+        kind = _retyped(self.visit_type(var.type), source)
         if kind is var.type:
             return var
         new = Var(var.name_hint, kind, span=var.span)
         self.remap[var] = new
         return new
 
-    def visit_if_stmt(self, stmt: IfStmt) -> Stmt:
-        """A phi lives where the first branch leaves it."""
-        condition = self.visit(stmt.condition)
-        then_body = self.region(stmt.then_body)
-        else_body = None if stmt.else_body is None else self.region(stmt.else_body)
-        tail = last_yield(then_body)
-        values = tail.values if tail is not None else ()
-        if stmt.return_vars:
+    def visit_if_stmt(self, node: IfStmt) -> Stmt:
+        """A phi lives where the first branch leaves it, or the second when nothing leads from there to the first."""
+        condition = self.visit(node.condition)
+        before = self.moved
+        then_body = self.nested(node.then_body)
+        after, self.moved = self.moved, before
+        else_body = None if node.else_body is None else self.nested(node.else_body)
+        if after is not before:
+            self.moved = after
+        values: tuple[Expr, ...] = ()
+        if node.return_vars:
+            values = self.meeting(then_body, else_body)
+            then_body = self.conform(then_body, values)
             else_body = None if else_body is None else self.conform(else_body, values)
-        returns = self.results(stmt.return_vars, values[: len(stmt.return_vars)])
-        parts = {
-            "condition": condition, "then_body": then_body, "else_body": else_body, "return_vars": returns,
-        }  # fmt: skip
-        return updated(stmt, **parts)
+        returns = self.results(node.return_vars, values[: len(node.return_vars)])
+        return updated(
+            node, condition=condition, then_body=then_body, else_body=else_body, return_vars=returns
+        )
+
+    def meeting(self, then_body: Stmt, else_body: Stmt | None) -> tuple[Expr, ...]:
+        """For each result the value that says where it lies."""
+        tails = [tail.values for b in (then_body, else_body) if (tail := last_yield(b)) is not None]
+        return tuple([self.place_of(*ways) for ways in zip(*tails, strict=True)])
+
+    def place_of(self, first: Expr, second: Expr | None = None) -> Expr:
+        here, there = _space(first), _space(second)
+        if second is None or here is None or there is None or can_move(there, here, self.backend):
+            return first
+        return second if can_move(here, there, self.backend) else first
 
     def conform(self, body: Stmt, targets: tuple[Any, ...]) -> Stmt:
         """The region with moves before its yield where a value lies elsewhere than its target."""
@@ -314,30 +300,33 @@ class _Assigner(Mutator):
         if tail is None:
             return body
         outer_moved, outer_ahead = self.moved, self.ahead
-        self.moved, self.ahead = {}, []
-        values = tuple(self.conformed(v, t.type, tail) for v, t in zip(tail.values, targets, strict=True))
+        self.moved, self.ahead = Moves(), []
+        values = tuple([self.conformed(v, t.type, tail) for v, t in zip(tail.values, targets, strict=True)])
         ahead = self.ahead
         self.moved, self.ahead = outer_moved, outer_ahead
         if all(a is b for a, b in zip(values, tail.values, strict=True)):
             return body
-        return seq((*flatten(body)[:-1], *ahead, YieldStmt(values, span=tail.span)), body.span)
+        return seq((*flatten(body)[:-1], *ahead, replace(tail, values=values)), body.span)
 
     def conformed(self, value: Expr, target: Type, tail: YieldStmt) -> Expr:
-        have = value.type
-        if not (isinstance(have, TileType) and isinstance(target, TileType)):
+        have, wanted = _space(value), target.memory_space if isinstance(target, TileType) else None
+        if have is None or wanted in (None, have):
             return value
-        if target.memory_space in (None, have.memory_space) or have.memory_space is None:
-            return value
+        assert wanted is not None
         span = value.span if value.span.is_valid else tail.span
-        if target.memory_space is MemorySpace.Acc:
-            name = base_name(value.name_hint) if isinstance(value, Var) else "the value"
+        if wanted is MemorySpace.Acc:
             raise UserError(
-                f"'{name}' lies in {have.memory_space.name}, but the loop or branch hands on an Acc tile",
+                f"'{name_of(value)}' lies in {have.name}, but the loop or branch hands on an Acc tile",
                 code="PT341",
                 span=span,
                 remedy="let every path produce the accumulator with matmul or matmul_acc",
             )
-        return self.moved_to(value, target.memory_space, span)
+        return self.moved_to(value, wanted, span)
+
+
+def _space(value: Expr | None) -> MemorySpace | None:
+    kind = None if value is None else value.type
+    return kind.memory_space if isinstance(kind, TileType) else None
 
 
 def _with_spaces(
@@ -346,8 +335,20 @@ def _with_spaces(
     return [(a, memory.inputs[i] if i < len(memory.inputs) else None) for i, a in enumerate(args)]
 
 
-def _with_space_of(kind: Type, source: Type) -> Type:
-    """``kind`` with the space and view of ``source`` where it has no space yet."""
-    if isinstance(kind, TileType) and kind.memory_space is None and isinstance(source, TileType):
-        return source if kind.memref is None else replace(source, memref=kind.memref)
-    return kind
+def _retyped(kind: Type, source: Type) -> Type:
+    """The type of a variable whose value has come to be of type ``source``; its binding to storage stays."""
+    if kind is source or not (isinstance(kind, TileType) and isinstance(source, TileType)):
+        return kind
+    if source.memory_space is None or kind.memory_space not in (None, source.memory_space):
+        return kind
+    new = source if source.memref is kind.memref else replace(source, memref=kind.memref)
+    return kind if types_equal(kind, new) else new
+
+
+def _changes_tiles(body: Stmt) -> bool:
+    """Whether a region changes a tile under its name, by an operator without a result."""
+    return any(isinstance(node, Call) and _changes_a_tile(node) for node in walk(body))
+
+
+def _changes_a_tile(call: Call) -> bool:
+    return call.type is VOID and any(isinstance(call.args[i].type, TileType) for i in written_arguments(call))
