@@ -52,7 +52,9 @@ def reference_problem(planner: str = "PYPTO") -> Problem:
     return Problem(passes=entries, capabilities=(f"planner:{planner}",))
 
 
-def synthetic(passes: int, seed: int, *, goal_directed: bool = False, destroyers: int = DESTROYERS) -> Problem:
+def synthetic(
+    passes: int, seed: int, *, goal_directed: bool = False, destroyers: int = DESTROYERS
+) -> Problem:
     """A solvable problem of ``passes`` passes over 0.3 times as many properties.
 
     All passes are demanded, or (``goal_directed``) makers are chosen for twenty goals, passes that make
@@ -148,5 +150,7 @@ def run() -> list[Figure]:
                     note=f"{'slowest' if size == 1000 else 'median'} of {len(times)} seeds",
                 )
             )
-        figures.append(Figure(name=f"growth with size, {label}", value=growth(SIZES, medians), unit="exponent"))
+        figures.append(
+            Figure(name=f"growth with size, {label}", value=growth(SIZES, medians), unit="exponent")
+        )
     return figures

@@ -59,8 +59,8 @@ class Target:
 class OpEmitter:
     """How one operator is written for one target.
 
-    ``emit`` is a callable or ``"module:name"``; its arguments are between the target and its emitters, and
-    the target documents them.
+    ``emit`` is a callable or ``"module:name"``: a :data:`~pypto_core.contract.Recipe` for targets that write text. The
+    arguments of others are between the target and its emitters.
     """
 
     target: str

@@ -73,9 +73,7 @@ def relevant(model: Model, alive: int, must: int) -> int:
                     todo.append(i)
 
 
-def landmarks(
-    model: Model, must: int, order: list[int], waits: list[int]
-) -> tuple[int, dict[int, int]]:
+def landmarks(model: Model, must: int, order: list[int], waits: list[int]) -> tuple[int, dict[int, int]]:
     """Atoms that occur in every plan, and for each atom those that run before it in every plan with it.
 
     The greatest fixpoint of: what a property depends on is what all its makers share, and what an atom

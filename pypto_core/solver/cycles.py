@@ -23,7 +23,7 @@ class Edge:
     stated: bool
 
 
-def order_graph(model: Model) -> nx.DiGraph:
+def order_graph(model: Model) -> nx.DiGraph[str]:
     """The instances that every plan contains, with an edge for each order and each sole maker of a need."""
     import networkx as nx
 
@@ -31,7 +31,7 @@ def order_graph(model: Model) -> nx.DiGraph:
     alive = relevant(model, everything, model.must)
     _, order = relaxed(model, alive, model.chain, model.start)
     inside, _ = landmarks(model, model.must, order, model.chain)
-    graph: nx.DiGraph = nx.DiGraph()
+    graph: nx.DiGraph[str] = nx.DiGraph()
     graph.add_nodes_from(sorted(model.atoms[i].instance for i in bits(inside)))
     makers = model.producers()
     for b in bits(inside):
@@ -62,7 +62,7 @@ def _order_edge(model: Model, a: int, b: int) -> Edge:
     return Edge(f"an anchor stands between {first.instance} and {second.instance}", "", False)
 
 
-def shortest_cycle(graph: nx.DiGraph) -> tuple[str, ...]:
+def shortest_cycle(graph: nx.DiGraph[str]) -> tuple[str, ...]:
     """The shortest ring of a graph, the first in name order of those, from its least name; empty without one."""
     import networkx as nx
 
@@ -73,13 +73,11 @@ def shortest_cycle(graph: nx.DiGraph) -> tuple[str, ...]:
             if graph.has_edge(members[0], members[0]):
                 found.append((1, (members[0],)))
             continue
-        inside = nx.DiGraph()
+        inside: nx.DiGraph[str] = nx.DiGraph()
         inside.add_nodes_from(members)
         inside.add_edges_from(sorted(graph.subgraph(members).edges()))
         for start in members:
-            rings = [
-                nx.shortest_path(inside, after, start) for after in sorted(inside.successors(start))
-            ]
+            rings = [nx.shortest_path(inside, after, start) for after in sorted(inside.successors(start))]
             path = min(rings, key=lambda r: (len(r), r))
             ring = (start, *path[:-1])
             least = ring.index(min(ring))
@@ -93,9 +91,7 @@ def explain_cycle(model: Model) -> Explanation | None:
     ring = shortest_cycle(graph)
     if not ring:
         return None
-    edges: list[Edge] = [
-        graph.edges[a, b]["why"] for a, b in zip(ring, (*ring[1:], ring[0]), strict=True)
-    ]
+    edges: list[Edge] = [graph.edges[a, b]["why"] for a, b in zip(ring, (*ring[1:], ring[0]), strict=True)]
     stated = [edge for edge in edges if edge.stated]
     return Explanation(
         code=CYCLE,

@@ -80,9 +80,7 @@ _FIX = {
 
 def order_fact(stated: Stated) -> Fact:
     """The named fact of one stated order."""
-    return Fact(
-        FactKind.ORDER, stated.earlier, stated.later, stated.strict, stated.said_by, stated.reason
-    )
+    return Fact(FactKind.ORDER, stated.earlier, stated.later, stated.strict, stated.said_by, stated.reason)
 
 
 def times(count: int) -> str:
@@ -110,7 +108,7 @@ def destroys(problem: Problem) -> dict[str, dict[str, str]]:
 def _destroyed(
     contract: PassContract, structural: frozenset[str], by_effect: dict[str, list[str]], analyses: list[str]
 ) -> dict[str, str]:
-    found = {name: "invalidates it" for name in contract.invalidates}
+    found = dict.fromkeys(contract.invalidates, "invalidates it")
     for effect in sorted(contract.touches):
         for name in by_effect.get(effect, ()):
             found.setdefault(name, f"touches {effect}, which disturbs it")

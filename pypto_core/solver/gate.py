@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import attrs
 
-from pypto_core.contract import PassContract
 from pypto_core.solver.problem import PassEntry, Problem
 
 
@@ -16,6 +15,12 @@ class GatedOff:
     reason: str
     capability: str
     excluded: bool
+
+    def fix(self) -> str:
+        """What switches the pass on."""
+        if self.excluded:
+            return f"compile without {self.capability}, which switches {self.entry.name} off"
+        return f"compile with {self.capability}, which {self.entry.name} needs"
 
 
 def gate(problem: Problem) -> tuple[tuple[PassEntry, ...], tuple[GatedOff, ...]]:
@@ -33,11 +38,6 @@ def gate(problem: Problem) -> tuple[tuple[PassEntry, ...], tuple[GatedOff, ...]]
         else:
             on.append(entry)
     return tuple(on), tuple(off)
-
-
-def opened(contract: PassContract) -> PassContract:
-    """The same contract without its gates."""
-    return attrs.evolve(contract, needs=frozenset(), excludes=frozenset())
 
 
 def _lacks(problem: Problem, capability: str) -> str:

@@ -26,7 +26,7 @@ _FILL = {
 _STROKE = {"needs": "#3b6ea5", "order": "#a06a2c", "repairs": "#9b3b3b"}
 
 
-def plan_graph(problem: Problem, plan: Plan) -> nx.DiGraph:
+def plan_graph(problem: Problem, plan: Plan) -> nx.DiGraph[str]:
     """Steps, input and goals as nodes; an edge for each need (``properties``), order and repair.
 
     Every edge goes forward in the plan and has a ``kind``: ``needs``, ``order`` or ``repairs``; the first that
@@ -34,7 +34,7 @@ def plan_graph(problem: Problem, plan: Plan) -> nx.DiGraph:
     """
     import networkx as nx
 
-    graph: nx.DiGraph = nx.DiGraph()
+    graph: nx.DiGraph[str] = nx.DiGraph()
     graph.add_node(INPUT, role="end")
     for place, step in enumerate(plan.steps):
         graph.add_node(step.instance, role=step.role.value, place=place, origin=str(step.origin))
@@ -77,16 +77,16 @@ def plan_svg(problem: Problem, plan: Plan) -> str:
 
     graph = plan_graph(problem, plan)
     order = {name: k for k, name in enumerate((INPUT, *plan.instances, GOALS))}
-    reduced = nx.transitive_reduction(graph)
+    reduced: nx.DiGraph[str] = nx.transitive_reduction(graph)
     layers = [sorted(layer, key=order.__getitem__) for layer in nx.topological_generations(graph)]
     spots = _spots(layers)
     width = max(x for x, _ in spots.values()) + _BOX[0] + _GAP[0]
     height = max(y for _, y in spots.values()) + _BOX[1] + _GAP[1]
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
-        f'viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="12">',
-        '<defs><marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" '
-        'orient="auto"><path d="M0 0L8 4L0 8z" fill="#666"/></marker></defs>',
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}"',
+        f'  viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="12">',
+        '<defs><marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7"',
+        '  orient="auto"><path d="M0 0L8 4L0 8z" fill="#666"/></marker></defs>',
     ]
     for a, b in sorted(reduced.edges(), key=lambda e: (order[e[0]], order[e[1]])):
         parts.append(_line(spots[a], spots[b], graph.edges[a, b]))
@@ -125,7 +125,7 @@ def _line(start: tuple[int, int], end: tuple[int, int], data: Mapping[str, objec
 def _box(name: str, spot: tuple[int, int], data: Mapping[str, object]) -> str:
     x, y = spot
     return (
-        f'<g><title>{escape(str(data.get("origin", "")))}</title>'
+        f"<g><title>{escape(str(data.get('origin', '')))}</title>"
         f'<rect x="{x}" y="{y}" width="{_BOX[0]}" height="{_BOX[1]}" rx="4" '
         f'fill="{_FILL[str(data["role"])]}" stroke="#888"/>'
         f'<text x="{x + _BOX[0] // 2}" y="{y + _BOX[1] // 2 + 4}" text-anchor="middle">{escape(name)}</text></g>'

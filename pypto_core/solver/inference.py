@@ -26,9 +26,9 @@ class Law:
     alive: int
     must: int
     waits: list[int]
-    order: list[int] = attrs.Factory(list)
-    before: dict[int, int] = attrs.Factory(dict)
-    repairs: list[tuple[int, int]] = attrs.Factory(list)
+    order: list[int] = attrs.field(factory=list[int])
+    before: dict[int, int] = attrs.field(factory=dict[int, int])
+    repairs: list[tuple[int, int]] = attrs.field(factory=list[tuple[int, int]])
 
 
 def with_chains(model: Model, must: int) -> int:

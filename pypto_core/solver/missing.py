@@ -21,8 +21,8 @@ class Root:
     """A property at which the search for makers ends, and why: no maker, or only makers that are off."""
 
     property: str
-    off: tuple[tuple[str, str], ...] = ()
-    """Makers that are installed and can't take part, each with the reason."""
+    off: tuple[tuple[str, str, str], ...] = ()
+    """Makers that are installed and can't take part, each with the reason and the way out."""
 
 
 def unreachable(model: Model) -> Explanation | None:
@@ -46,6 +46,7 @@ class _Tracer:
         self.model, self.fired = model, fired
         self.have = set(model.names(held)) | model.problem.initial | model.problem.structural()
         self.makers: dict[str, list[str]] = {}
+        self.user: dict[str, str] = {}
         self.contracts = {a.entry.name: a.entry for a in model.atoms}
         for name in sorted(self.contracts):
             contract = self.contracts[name].contract
@@ -65,7 +66,7 @@ class _Tracer:
         links, roots = self._walk(goals, passes)
         reasons = [*links, *(pair for root in roots for pair in _root_lines(root))]
         first = next((r for r in roots if not r.off), roots[0] if roots else Root(", ".join(goals)))
-        user = self._user(first.property)
+        user = self.user.get(first.property, "")
         needed = f", which {user} needs" if user else ""
         return Explanation(
             code=NO_PRODUCER,
@@ -101,23 +102,20 @@ class _Tracer:
         entry = self.contracts[name]
         lacking = sorted(entry.contract.requires - self.have)
         queue.extend(lacking)
+        for prop in lacking:
+            self.user.setdefault(prop, name)
         if lacking:
             makes = f"makes {made} and " if made else ""
             links.append((f"{name} {makes}needs {', '.join(lacking)}", f"says {entry.origin}"))
 
-    def _off(self, wanted: str) -> Iterable[tuple[str, str]]:
+    def _off(self, wanted: str) -> Iterable[tuple[str, str, str]]:
         for gated in self.model.off:
             if wanted in gated.entry.contract.produces - gated.entry.contract.requires:
-                yield gated.entry.name, gated.reason
+                yield gated.entry.name, gated.reason, gated.fix()
         for left in self.model.left_out:
             if wanted in left.entry.contract.produces - left.entry.contract.requires:
-                yield left.entry.name, f"must not run once {left.property} holds, and the input has it"
-
-    def _user(self, wanted: str) -> str:
-        for name in sorted(self.contracts):
-            if wanted in self.contracts[name].contract.requires:
-                return name
-        return ""
+                reason = f"must not run once {left.property} holds, and the input has it"
+                yield left.entry.name, reason, f"start from an input without {left.property}"
 
     def _fixes(self, root: Root) -> Iterable[str]:
         problem = self.model.problem
@@ -129,8 +127,8 @@ class _Tracer:
             yield f"update {provider}: this version of it does not make {root.property}"
         elif provider:
             yield f"install {provider}, which makes {root.property}:  pip install {provider}"
-        for name, reason in root.off:
-            yield f"switch {name} on: it {reason}"
+        for _, _, fix in root.off:
+            yield fix
         close = difflib.get_close_matches(root.property, sorted(_known(problem) - {root.property}), 1, 0.75)
         if close and not root.off and not provider:
             yield f"did you mean {close[0]}?"
@@ -141,7 +139,7 @@ class _Tracer:
 def _root_lines(root: Root) -> Iterable[tuple[str, str]]:
     if not root.off:
         yield f"nothing installed makes {root.property}", ""
-    for name, reason in root.off:
+    for name, reason, _ in root.off:
         yield f"{name} would make {root.property}, but {reason}", ""
 
 
@@ -163,7 +161,7 @@ def _absent(model: Model) -> Explanation:
     message = f"{name} has to run and can't, for {problem.purpose}"
     if gated is not None:
         fact = Fact(FactKind.GATE, gated.entry.name, reason=gated.reason)
-        reasons, fixes = [(str(fact), f"says {gated.entry.origin}")], [fact.fix()]
+        reasons, fixes = [(str(fact), f"says {gated.entry.origin}")], [gated.fix()]
     elif left is not None:
         reasons = [
             (f"{name} must not run once {left.property} holds", f"says {left.entry.origin}"),

@@ -71,8 +71,8 @@ class Model:
     left_out: tuple[LeftOut, ...] = ()
     missing: tuple[tuple[str, str], ...] = ()
     """Demanded passes that are not there at all or not enabled, with who demands them."""
-    index: dict[str, int] = attrs.Factory(dict)
-    stated: dict[tuple[int, int], Stated] = attrs.Factory(dict)
+    index: dict[str, int] = attrs.field(factory=dict[str, int])
+    stated: dict[tuple[int, int], Stated] = attrs.field(factory=dict[tuple[int, int], Stated])
     """Who said that one atom precedes another, for pairs that one fact states."""
     notes: tuple[str, ...] = ()
 
@@ -149,6 +149,7 @@ class _Dropped:
     def __init__(self, dropped: frozenset[Fact]) -> None:
         self.exact = {(f.kind, f.subject, f.said_by) for f in dropped}
         self.pairs = {(f.kind, f.subject, f.object) for f in dropped}
+        self.subjects = {(f.kind, f.subject) for f in dropped}
         self.orders = {f for f in dropped if f.kind is FactKind.ORDER}
 
     def has(self, kind: FactKind, subject: str, said_by: str) -> bool:
@@ -158,7 +159,7 @@ class _Dropped:
         return (kind, subject, other) in self.pairs
 
     def has_any(self, kind: FactKind, subject: str) -> bool:
-        return any(k is kind and s == subject for k, s, _ in self.exact)
+        return (kind, subject) in self.subjects
 
 
 def _enabled(

@@ -16,7 +16,7 @@ from pypto_core.contract import PassContract, Property, PropertyKind, Relation
 T = TypeVar("T")
 
 DEFAULT_NODE_BUDGET = 20_000
-"""States one search may open before it gives up with PT309; a plan needs tens of them, so this is a stop, not a limit."""
+"""States one search may open before it gives up with PT309. Plans need tens of them: this is an emergency stop."""
 
 
 @attrs.frozen(order=True)
@@ -203,9 +203,7 @@ def anchor_rank(problem: Problem, contract: PassContract) -> int:
     The furthest anchor it stands after decides; without one, the first it stands before.
     """
     place = {anchor: i for i, anchor in enumerate(problem.anchors)}
-    behind = [
-        place[f.other] + 1 for f in contract.order if not f.relation.forward and f.other in place
-    ]
+    behind = [place[f.other] + 1 for f in contract.order if not f.relation.forward and f.other in place]
     ahead = [place[f.other] for f in contract.order if f.relation.forward and f.other in place]
     return max(behind) if behind else min(ahead, default=0)
 

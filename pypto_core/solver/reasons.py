@@ -41,9 +41,7 @@ def make_steps(
     steps: list[Step] = []
     for k, found in enumerate(trace):
         atom = found.atom
-        losses = [
-            Loss(p, killed[atom.entry.name].get(p, ""), repaired.get((k, p), "")) for p in found.losses
-        ]
+        losses = [Loss(p, killed[atom.entry.name].get(p, ""), repaired.get((k, p), "")) for p in found.losses]
         here, chain = writer.of(k)
         steps.append(
             Step(
@@ -169,7 +167,9 @@ class _Places:
                     return reason
                 tie = f"; only the tie-break puts it behind {self.trace[k - 1].atom.instance}"
                 return reason + tie
-        return f"nothing keeps it from the front; the tie-break puts it behind {self.trace[k - 1].atom.instance}"
+        return (
+            f"nothing keeps it from the front; the tie-break puts it behind {self.trace[k - 1].atom.instance}"
+        )
 
     def _barrier(self, j: int, k: int) -> str:
         """Why step k can't pass step j; empty when it can."""

@@ -205,7 +205,7 @@ class Search:
         return False
 
     def _live(self, held: int, ran: int) -> int:
-        """What of a state still matters: the contested properties that somebody may need. The rest follows from ``ran``."""
+        """What of a state still matters: contested properties that somebody may need. The rest follows from ``ran``."""
         live = 0
         for b in bits(held & self.contested):
             if self.model.goal >> b & 1 or self.users[b] & ~ran:
@@ -339,9 +339,7 @@ class Search:
         goal, forced = self.model.goal, 0
         choices: list[int] = []
         open_needs = [
-            self.makers[b]
-            for b in bits(self.open_bits & ~held)
-            if goal >> b & 1 or self.users[b] & demanded
+            self.makers[b] for b in bits(self.open_bits & ~held) if goal >> b & 1 or self.users[b] & demanded
         ]
         open_needs += [able for killer, able in self.repairs if not ran >> killer & 1]
         for makers in open_needs:
@@ -374,9 +372,7 @@ class Search:
             left = rest
         return not self.model.goal & ~held and not self.must & ~ran
 
-    def _branches(
-        self, held: int, ran: int, chosen: int, choices: list[int], slack: int
-    ) -> Iterator[int]:
+    def _branches(self, held: int, ran: int, chosen: int, choices: list[int], slack: int) -> Iterator[int]:
         """The atoms to try next, most promising first.
 
         Optional ones count when they make something that is or may be needed; with nothing to spare, only
@@ -590,7 +586,8 @@ class _Extraction:
         woken = self.by_atom.pop(1 << i, [])
         for b in bits(new):
             woken += self.by_property.pop(1 << b, [])
-        if not search.plain[i] or search.model.requires[i] & search.contested:
+        quiet = search.must >> i & 1 and search.plain[i]
+        if not quiet or search.model.requires[i] & search.contested:
             woken += self.refused
             self.refused = []
         for j in woken:

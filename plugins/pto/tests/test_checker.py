@@ -568,6 +568,12 @@ def test_the_command_says_ok(tmp_path: Path) -> None:
     assert result.output.endswith("k.pto: ok (level 2, a3)\n")
 
 
+def test_the_command_is_registered() -> None:
+    from pypto_core.host import load_host
+
+    assert load_host().commands["check"].load_command() is command
+
+
 def test_the_command_shows_line_and_caret(tmp_path: Path) -> None:
     result = run(tmp_path, module("%x = arith.addi %nothing, %c0 : index"))
     assert result.return_value == 1

@@ -301,3 +301,20 @@ def test_the_catalogue_names_operators_that_exist() -> None:
     registry = builtin_registry()
     assert [name for name in recipes() if name not in registry] == []
     assert list(recipes()) == sorted(recipes())
+
+
+def test_the_catalogue_lists_exactly_the_recipes_there_are() -> None:
+    from pypto_plugin_pto.recipes import (
+        crossing,
+        elementwise,
+        matmul,
+        memory,
+        queries,
+        reductions,
+        sorting,
+        views,
+    )
+
+    families = (crossing, elementwise, matmul, memory, queries, reductions, sorting, views)
+    found = {op: family.__name__.rpartition(".")[2] for family in families for op in family.RECIPES}
+    assert {op: recipe.family for op, recipe in recipes().items()} == found

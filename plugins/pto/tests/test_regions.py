@@ -35,6 +35,8 @@ from pypto_core.ir import (
 from pypto_core.run import PassContext
 from pypto_core.testing import build as b
 from pypto_plugin_pto.checker import check_text
+from pypto_plugin_pto.regions import addressed_regions
+from pypto_plugin_pto.typing import TypeWriter
 from pypto_plugin_pto.write import function_lines, recipes_of
 
 T = (
@@ -104,6 +106,26 @@ def test_with_addresses_a_slot_is_a_buffer_at_a_runtime_address(write: Any, body
     assert f"{address} = arith.index_cast" in "\n".join(lines)
     # 64 * 64 * 4 bytes a slot.
     assert any("arith.muli" in x and "%c16384_index" in x for x in lines)
+
+
+PIPELINED = """
+for i in pl.pipeline({range}, stage=2):
+    t = pl.load(a, [i, 0], [64, 64])
+    e = pl.exp(t)
+    out = pl.store(e, [i, 0], out)
+return out
+"""
+
+
+@pytest.mark.parametrize(("range_", "count"), [("4", 1), ("1, 5", 2), ("3, 448, 64", 3)])
+def test_pipelined_loops_end_in_plain_remainders(write: Any, body_of: Any, range_: str, count: int) -> None:
+    """Whatever passes do to a slot's index on its way, it arrives in the form that the assembler recognises."""
+    lines = body_of(write(PARAMS, PIPELINED.replace("{range}", range_), planner="ptoas", backend="a5"))
+    loop = next(n for n, x in enumerate(lines) if x.startswith("scf.for"))
+    operations = [x.split(" = ")[1].split()[0] for x in lines[loop + 1 : loop + 1 + count]]
+    forms = {1: "remsi", 2: "subi remsi", 3: "subi divsi remsi"}
+    assert operations == [f"arith.{name}" for name in forms[count].split()]
+    assert "pto.multi_tile_get" in lines[loop + 1 + count]
 
 
 # -- blockers, on programs that are built rather than compiled
@@ -306,3 +328,54 @@ def test_stepped_slots_need_no_correction_but_others_do() -> None:
 
     assert not corrected(lambda i: mod(floordiv(sub(i, 3), 64)))
     assert corrected(lambda i: mod(floordiv(sub(i, 2), 64)))
+
+
+# -- rings at addresses
+
+
+@pytest.mark.parametrize("planner", ["pypto", "dsa_rp"])
+@pytest.mark.parametrize("index", ["i % 2", "(i + 1) % 2", "1"])
+def test_a_ring_is_declared_at_its_address_when_asked(write: Any, planner: str, index: str) -> None:
+    text = write(PARAMS, body(index=index), planner=planner, enable_addressed_slots=True)
+    [ring] = [line for line in text.splitlines() if "alloc_multi_tile" in line]
+    [single] = [line for line in text.splitlines() if "alloc_tile" in line]
+    at, other = (int(line.split("addr = %c")[1].split("_i64")[0]) for line in (ring, single))
+    # Two slots of 64 * 64 * 4 bytes, and a tile of one of them.
+    assert at + 2 * 16384 <= other or other + 16384 <= at
+    assert text.count("pto.multi_tile_get %ring_mb[") == 1 and "arith.index_cast" not in text
+
+
+@pytest.mark.parametrize("second", [0, 3])
+def test_an_address_is_what_is_left_without_the_slot(write: Any, second: int) -> None:
+    """Two rings lie one behind the other, whatever slots are taken of them."""
+    lines = f"""
+for i in pl.range(4):
+    t: pl.Tile[[8, 64], pl.FP32, pl.MemRef("one", slots=3)[i % 3], pl.Mem.Vec] = pl.load(a, [0, 0], [8, 64])
+    u: pl.Tile[[8, 64], pl.FP32, pl.MemRef("two", slots=4)[{second}], pl.Mem.Vec] = pl.load(a, [0, 0], [8, 64])
+    e = pl.add(t, u)
+    out = pl.store(e, [0, 0], out)
+return out
+"""
+    text = write(PARAMS, lines, enable_addressed_slots=True)
+    rings = [line for line in text.splitlines() if "alloc_multi_tile" in line]
+    one, two = (int(line.split("addr = %c")[1].split("_i64")[0]) for line in rings)
+    assert one + 3 * 2048 <= two or two + 4 * 2048 <= one
+
+
+@pytest.mark.parametrize(("stmts", "message"), [x[1:] for x in BLOCKERS], ids=[x[0] for x in BLOCKERS])
+def test_with_addresses_a_hint_takes_the_place_of_the_error(stmts: list[Stmt], message: str) -> None:
+    ctx = PassContext(options={"enable_addressed_slots": True})
+    function = b.function("k", [SOURCE, N], stmts, kind=FunctionType.AIV)
+    types = TypeWriter(None)
+    assert addressed_regions(function, types, ctx) == {}
+    [hint] = ctx.log
+    assert hint.code == "PTO-022" and message in hint.message
+
+
+def test_a_ring_whose_address_is_no_number_keeps_its_buffers() -> None:
+    """The offset of the tile does not follow its slot."""
+    ctx = PassContext(options={"enable_addressed_slots": True})
+    stmts = each(lambda i: [loaded("t", SOURCE, slot(mod(i), offset=const_index(512)))])
+    assert addressed_regions(kernel(stmts), TypeWriter(None), ctx) == {}
+    [hint] = ctx.log
+    assert hint.code == "PTO-022" and "address of its first slot is not a constant" in hint.message

@@ -18,9 +18,7 @@ INT64_MAX = 2**63 - 1
 
 def rows(head: str, extra: str = "") -> str:
     """A kernel that copies rows; the loads and stores stay inside of the tensor whatever the counter is."""
-    return (
-        f"for i in pl.{head}:\n    t = pl.load(a, [i % 64, 0], [1, 16])\n{extra}    pl.store(t, [i % 64, 0], out)"
-    )
+    return f"for i in pl.{head}:\n    t = pl.load(a, [i % 64, 0], [1, 16])\n{extra}    pl.store(t, [i % 64, 0], out)"
 
 
 def bounds(kit: Any, start: object, stop: object, step: object, stage: int = 2, run: bool = True) -> Any:
@@ -304,7 +302,9 @@ def test_every_code_has_a_page() -> None:
 
 def test_what_is_not_a_tile_type_is_no_load(kit: Any) -> None:
     """Kernels of tensors alone have pipelined loops too."""
-    program = kit.kernel(f"{A}, {OUT}, {N}", "for i in pl.pipeline(0, 8, 1, stage=2):\n    k = i * n\n    m = k + 1")
+    program = kit.kernel(
+        f"{A}, {OUT}, {N}", "for i in pl.pipeline(0, 8, 1, stage=2):\n    k = i * n\n    m = k + 1"
+    )
     done = kit.apply(program)
     assert done.codes == ["PH-LS-007"]
     assert not any(isinstance(v.type, TileType) for v in program["main"].params)

@@ -35,9 +35,7 @@ INT64_MAX = 2**63 - 1
 
 
 def copying(head: str, extra: str = "") -> str:
-    return (
-        f"for i in pl.{head}:\n    t = pl.load(a, [i % 64, 0], [1, 16])\n{extra}    pl.store(t, [i % 64, 0], out)"
-    )
+    return f"for i in pl.{head}:\n    t = pl.load(a, [i % 64, 0], [1, 16])\n{extra}    pl.store(t, [i % 64, 0], out)"
 
 
 def test_load_then_store_becomes_one_body_over_two_slots(kit: Any) -> None:
@@ -61,7 +59,9 @@ def test_load_then_store_becomes_one_body_over_two_slots(kit: Any) -> None:
 def test_only_the_variable_and_the_kind_of_the_loop_change(kit: Any) -> None:
     before = kit.kernel(f"{A}, {OUT}", copying("pipeline(2, 9, 1, stage=2)", "    e = pl.exp(t)\n"))
     after = kit.rotate(before).after
-    [old], [new] = ([s for s in walk_stmts(p["main"].body) if isinstance(s, ForStmt)] for p in (before, after))
+    [old], [new] = (
+        [s for s in walk_stmts(p["main"].body) if isinstance(s, ForStmt)] for p in (before, after)
+    )
     assert all(getattr(new, f) is getattr(old, f) for f in ("loop_var", "start", "stop", "step", "iter_args"))
     for was, now in zip(flatten(old.body), flatten(new.body), strict=True):
         assert type(was) is type(now) and was.span == now.span
@@ -193,7 +193,9 @@ def built(start: int, stop: int, step: int, stages: int, dtype: DataType = DataT
         t = AssignStmt(b.tile("t", (1, 16)), load)
         return [t, b.do(b.op("tile.store", t.var, b.dims(0, 0), out))]
 
-    loop = b.loop(stop, body, start=start, step=step, kind=ForKind.Pipeline, attrs={"pipeline_stages": stages})
+    loop = b.loop(
+        stop, body, start=start, step=step, kind=ForKind.Pipeline, attrs={"pipeline_stages": stages}
+    )
     if dtype is not DataType.INDEX:
         loop = replace(loop, loop_var=b.scalar("i", dtype))
     return b.kernel("main", [a, out], [loop])

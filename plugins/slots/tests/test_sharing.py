@@ -6,9 +6,7 @@ from typing import Any
 
 import pytest
 
-PARAMS = (
-    "a: pl.Tensor[[64, 16], pl.FP32], out: pl.Out[pl.Tensor[[64, 16], pl.FP32]], n: pl.Scalar[pl.INDEX]"
-)
+PARAMS = "a: pl.Tensor[[64, 16], pl.FP32], out: pl.Out[pl.Tensor[[64, 16], pl.FP32]], n: pl.Scalar[pl.INDEX]"
 LOOP = "for i in pl.pipeline(0, 8, 1, stage=2):\n    t = pl.load(a, [i, 0], [1, 16])\n"
 
 

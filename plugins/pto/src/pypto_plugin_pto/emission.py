@@ -26,11 +26,11 @@ from pypto_plugin_pto.regions import Region, addressed_regions, plan_regions, wr
 from pypto_plugin_pto.scalars import Scalars
 from pypto_plugin_pto.signature import Signature
 from pypto_plugin_pto.storage import Storage, TileHandle
+from pypto_plugin_pto.target import TARGET_NAME
 from pypto_plugin_pto.tensors import TensorHandle, Tensors
 from pypto_plugin_pto.text import FunctionText
-from pypto_plugin_pto.typing import TypeWriter, element, register
+from pypto_plugin_pto.type_text import TypeWriter, element, register
 
-TARGET_NAME = "pto"
 _ADDRESSED_RINGS = "enable_addressed_slots"
 
 

@@ -24,7 +24,7 @@ from pypto_core.ir import (
     dtype_of,
     int_range,
 )
-from pypto_plugin_pto.typing import register
+from pypto_plugin_pto.type_text import register
 
 if TYPE_CHECKING:
     from pypto_plugin_pto.scalars import Scalars

@@ -39,7 +39,7 @@ from pypto_core.ir import (
 )
 from pypto_core.ops import alias_source
 from pypto_plugin_pto.text import FunctionText
-from pypto_plugin_pto.typing import LOCATIONS, Extents, TypeWriter, extents_of
+from pypto_plugin_pto.type_text import LOCATIONS, Extents, TypeWriter, extents_of
 
 MOST_SLOTS = 16
 _SPACES = (MemorySpace.Vec, MemorySpace.Mat, MemorySpace.Acc)

@@ -56,7 +56,7 @@ from pypto_core.ir import (
 )
 from pypto_plugin_pto import floor
 from pypto_plugin_pto.text import FunctionText
-from pypto_plugin_pto.typing import element, register
+from pypto_plugin_pto.type_text import element, register
 
 BOOL, INDEX, INT64 = DataType.BOOL, DataType.INDEX, DataType.INT64
 

@@ -20,7 +20,7 @@ from pypto_core.ir import (
 from pypto_plugin_pto.scalars import Scalars
 from pypto_plugin_pto.tensors import Tensors
 from pypto_plugin_pto.text import FunctionText
-from pypto_plugin_pto.typing import TypeWriter, element
+from pypto_plugin_pto.type_text import TypeWriter, element
 
 # In the order in which they are passed.
 _HIDDEN: dict[str, str] = {

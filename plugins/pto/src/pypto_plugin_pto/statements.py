@@ -40,7 +40,7 @@ from pypto_core.ir import (
 from pypto_plugin_pto.emission import Emission
 from pypto_plugin_pto.floor import literal
 from pypto_plugin_pto.storage import TileHandle, same_place
-from pypto_plugin_pto.typing import register
+from pypto_plugin_pto.type_text import register
 
 INDEX = DataType.INDEX
 

@@ -32,7 +32,7 @@ from pypto_core.ir import (
 from pypto_plugin_pto.regions import Region
 from pypto_plugin_pto.scalars import Scalars
 from pypto_plugin_pto.text import FunctionText
-from pypto_plugin_pto.typing import TypeWriter, extents_of
+from pypto_plugin_pto.type_text import TypeWriter, extents_of
 
 INDEX = DataType.INDEX
 Place = tuple[object, ...]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pypto_core.contract import Target
 
+TARGET_NAME = "pto"
+
 GOALS = (
     "SplitIncoreOrch",
     "IncoreTileOps",
@@ -29,7 +31,7 @@ def places_buffers(capabilities: frozenset[str]) -> bool:
 
 
 TARGET = Target(
-    "pto",
+    TARGET_NAME,
     "PTO text, one module per device function",
     goals,
     "pypto_plugin_pto.write:emit",

@@ -25,7 +25,7 @@ from pypto_core.ir import (
 from pypto_plugin_pto.floor import never_negative
 from pypto_plugin_pto.scalars import Scalars
 from pypto_plugin_pto.text import FunctionText
-from pypto_plugin_pto.typing import TypeWriter
+from pypto_plugin_pto.type_text import TypeWriter
 
 Dims = tuple[Expr, ...]
 

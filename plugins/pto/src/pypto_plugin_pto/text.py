@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pypto_core.contract import Operand
 from pypto_core.diagnostics import InternalError, Span
 from pypto_core.ir import DataType
-from pypto_plugin_pto.typing import element, register
+from pypto_plugin_pto.type_text import element, register
 
 _ODD = re.compile(r"[^A-Za-z0-9_.$]")
 

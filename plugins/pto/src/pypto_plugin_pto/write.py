@@ -9,10 +9,10 @@ from pypto_core.contract import Artifact, OpEmitter
 from pypto_core.ir import Function, FunctionType, Program, is_incore_type
 from pypto_plugin_pto.calls import calls_of
 from pypto_plugin_pto.catalogue import emitters
-from pypto_plugin_pto.emission import TARGET_NAME, Emission
+from pypto_plugin_pto.emission import Emission
 from pypto_plugin_pto.sides import KIND_NAMES, core_of
 from pypto_plugin_pto.statements import Statements
-from pypto_plugin_pto.target import places_buffers
+from pypto_plugin_pto.target import TARGET_NAME, places_buffers
 
 DEFAULT_ARCH = "a2a3"
 MEDIA = "text/x-pto"

@@ -8,6 +8,7 @@ also by another name that stands for the same bytes.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeGuard
 
 import attrs
 
@@ -73,7 +74,7 @@ def nothing_wanted(loop: ForStmt) -> Decline:
     )  # fmt: skip
 
 
-def is_load(stmt: Stmt) -> bool:
+def is_load(stmt: Stmt) -> TypeGuard[AssignStmt]:
     """Whether a statement loads a tile."""
     return (
         isinstance(stmt, AssignStmt)
@@ -185,7 +186,7 @@ def _name(load: AssignStmt) -> str:
 def _loads(loop: ForStmt) -> Iterator[AssignStmt]:
     members = loop.body.stmts if isinstance(loop.body, SeqStmts) else ()
     for stmt in members:
-        if isinstance(stmt, AssignStmt) and is_load(stmt):
+        if is_load(stmt):
             yield stmt
 
 

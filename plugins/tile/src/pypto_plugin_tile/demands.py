@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 
+import attrs
+
 from pypto_core.ir import (
     AssignStmt,
     Call,
@@ -29,34 +31,58 @@ from pypto_core.ir import (
 )
 from pypto_core.ops import INHERIT, op_of
 
-Demands = dict[Var, MemorySpace]
+# Filled out of L1 alone.
+_BEHIND_MAT = (
+    MemorySpace.Left,
+    MemorySpace.Right,
+    MemorySpace.Bias,
+    MemorySpace.LeftScale,
+    MemorySpace.RightScale,
+)
+
+
+@attrs.frozen
+class Demands:
+    """What is wanted of a function's tiles.
+
+    ``spaces``: by variable, where anything is wanted. ``vector``: variables that some consumer wants in Vec.
+    """
+
+    spaces: dict[Var, MemorySpace]
+    vector: set[Var]
 
 
 def collect_demands(function: Function) -> Demands:
-    """The space that is wanted of each variable, where anything is."""
+    """What the consumers in a function want."""
     stmts = tuple(walk_stmts(function.body))
+    flows = [flow for stmt in stmts for flow in _flows(stmt)]
     sources: dict[Var, list[Var]] = {}
-    for stmt in stmts:
-        for var, source in _flows(stmt):
-            sources.setdefault(var, []).append(source)
-    demands: Demands = {}
-    changed: deque[Var] = deque()
+    for var, source in flows:
+        sources.setdefault(var, []).append(source)
+    spaces: dict[Var, MemorySpace] = {}
+    vector: set[Var] = set()
+    changed: deque[tuple[Var, MemorySpace]] = deque()
 
     def demand(var: Var, space: MemorySpace) -> None:
-        if demands.get(var) in (None, MemorySpace.Vec) and demands.get(var) is not space:
-            demands[var] = space
-            changed.append(var)
+        new = space is MemorySpace.Vec and var not in vector
+        if new:
+            vector.add(var)
+        if spaces.get(var) in (None, MemorySpace.Vec) and spaces.get(var) is not space:
+            spaces[var] = space
+            new = True
+        if new:
+            changed.append((var, space))
 
-    for var in _meeting_accumulators(stmts):
+    for var in _accumulators(stmts, flows):
         demand(var, MemorySpace.Acc)
     for stmt in reversed(stmts):
         for var, space in _wishes(stmt):
             demand(var, space)
     while changed:
-        var = changed.popleft()
+        var, space = changed.popleft()
         for source in sources.get(var, ()):
-            demand(source, demands[var])
-    return demands
+            demand(source, space)
+    return Demands(spaces, vector)
 
 
 def _value(stmt: Stmt) -> Expr | None:
@@ -74,6 +100,8 @@ def _wishes(stmt: Stmt) -> Iterator[tuple[Var, MemorySpace]]:
     if op is None or op.memory is None:
         return
     assert isinstance(call, Call)
+    if call.kwargs.get("target_memory") in _BEHIND_MAT and isinstance(call.args[0], Var):
+        yield call.args[0], MemorySpace.Mat
     for arg, spaces in zip(call.args, op.memory.inputs, strict=False):
         if spaces and isinstance(arg, Var) and _is_tile(arg):
             yield arg, spaces[0]
@@ -118,21 +146,19 @@ def _groups(stmt: Stmt) -> Iterator[tuple[Var, list[Var]]]:
                 yield result, [v for values in tails for v in values[i : i + 1] if isinstance(v, Var)]
 
 
-def _meeting_accumulators(stmts: tuple[Stmt, ...]) -> Iterator[Var]:
-    """Results of loops and branches in which a matrix product meets other values."""
-    inside: set[Var] = set()
-    groups: list[tuple[Var, list[Var]]] = []
-    for stmt in stmts:
-        if isinstance(stmt, AssignStmt):
-            source = _inherited(stmt.value)
-            if (source is not None and source in inside) or _is_product(stmt.value):
-                inside.add(stmt.var)
-        groups += _groups(stmt)
-    # Regions stand behind the statement that holds them, and inner ones behind outer ones.
-    for result, members in reversed(groups):
-        if any(m in inside for m in members):
-            inside.add(result)
-            yield result
+def _accumulators(stmts: tuple[Stmt, ...], flows: list[tuple[Var, Var]]) -> list[Var]:
+    """Matrix products and whatever they become part of: results of loops and branches, carries, views."""
+    becomes: dict[Var, list[Var]] = {}
+    for var, source in flows:
+        becomes.setdefault(source, []).append(var)
+    found = {s.var: None for s in stmts if isinstance(s, AssignStmt) and _is_product(s.value)}
+    todo = deque(found)
+    while todo:
+        for var in becomes.get(todo.popleft(), ()):
+            if var not in found:
+                found[var] = None
+                todo.append(var)
+    return list(found)
 
 
 def _is_product(value: Expr) -> bool:

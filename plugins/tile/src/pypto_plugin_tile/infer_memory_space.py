@@ -11,11 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import attrs
-
 from pypto_core.diagnostics import Span, UserError
 from pypto_core.ir import (
-    VOID,
     AssignStmt,
     Call,
     EvalStmt,
@@ -38,20 +35,22 @@ from pypto_core.ir import (
     WhileStmt,
     YieldStmt,
     flatten,
+    has_own_layout,
+    implicit_layout,
     last_yield,
     map_functions,
     replace,
     seq,
     types_equal,
     updated,
-    walk,
 )
-from pypto_core.ops import FromOption, OpMemory, create_call, op_of, written_arguments
+from pypto_core.ops import FromOption, OpMemory, create_call, op_of
 from pypto_plugin_tile.demands import Demands, collect_demands
+from pypto_plugin_tile.moves import Made, changes_a_tile, changes_tiles
 from pypto_plugin_tile.routes import can_move, name_of, route
 
-# Where loads and creations can put a tile; everywhere else it is moved to from Mat.
-_LOADED = (MemorySpace.Vec, MemorySpace.Mat)
+# Nothing can be created there: it is moved to from Mat.
+_COPIES = frozenset({"tile.move", "tile.extract"})
 _SCALES = (MemorySpace.LeftScale, MemorySpace.RightScale)
 
 
@@ -66,31 +65,10 @@ def infer_tile_memory_space(program: Program, ctx: Any) -> Program:
         if function.func_type is not FunctionType.InCore:
             return function
         assigner = _Assigner(collect_demands(function), ctx)
-        assigner.changing = _changes_tiles(function.body)
+        assigner.changing = changes_tiles(function.body)
         return assigner.visit(function)
 
     return map_functions(program, change)
-
-
-@attrs.define(eq=False)
-class Moves:
-    """The moves that have been made, by value and target; those of the regions around are seen too."""
-
-    outer: Moves | None = None
-    made: dict[tuple[Expr, MemorySpace], Var] = attrs.field(factory=dict)
-
-    def get(self, value: Expr, space: MemorySpace) -> Var | None:
-        """The copy of ``value`` in ``space``."""
-        moves: Moves | None = self
-        while moves is not None:
-            if (value, space) in moves.made:
-                return moves.made[(value, space)]
-            moves = moves.outer
-        return None
-
-    def put(self, value: Expr, space: MemorySpace, copy: Var) -> None:
-        """Note a copy."""
-        self.made[(value, space)] = copy
 
 
 def open_space(call: Call, memory: OpMemory) -> bool:
@@ -105,7 +83,7 @@ class _Assigner(Mutator):
         self.backend = ctx.backend if ctx is not None else None
         self.names = NameSource()
         self.ahead: list[Stmt] = []
-        self.moved = Moves()
+        self.moved = Made()
         self.changing = False
 
     # -- producers
@@ -132,14 +110,16 @@ class _Assigner(Mutator):
         if open_space(call, op.memory):
             assert isinstance(op.memory.output, FromOption)
             kwargs = {**call.kwargs, op.memory.output.option: self.chosen(var, call, op.memory.output)}
+        if call.name in _COPIES:
+            args = (self.within_reach(args[0], kwargs.get("target_memory"), call.span), *args[1:])
         settled = not isinstance(call.type, TileType) or call.type.memory_space is not None
         if settled and call is written and all(a is b for a, b in zip(args, call.args, strict=True)):
             new = call
         else:
             new = create_call(call.name, args, kwargs, call.span, call.attrs)
-        if _changes_a_tile(new):
+        if changes_a_tile(new):
             # A tile was changed under its name: copies made before are out of date.
-            self.moved = Moves()
+            self.moved = Made()
         return new
 
     def chosen(self, var: Var, call: Call, rule: FromOption) -> MemorySpace:
@@ -147,10 +127,17 @@ class _Assigner(Mutator):
         declared = var.type.memory_space if isinstance(var.type, TileType) else None
         if declared is not None:
             return declared
-        wanted = self.demands.get(var, rule.default or MemorySpace.Vec)
-        if call.name == "tile.load" and wanted not in _LOADED:
-            return MemorySpace.Mat
+        wanted = self.demands.spaces.get(var, rule.default or MemorySpace.Vec)
+        if call.name == "tile.load":
+            return self.loaded(var, wanted)
         return MemorySpace.Mat if call.name == "tile.create" and wanted in _SCALES else wanted
+
+    def loaded(self, var: Var, wanted: MemorySpace) -> MemorySpace:
+        """Vec or Mat, from where the tile gets to where it is wanted."""
+        vector = var in self.demands.vector
+        if wanted is MemorySpace.Acc or (vector and can_move(MemorySpace.Vec, wanted, self.backend)):
+            return MemorySpace.Vec
+        return wanted if wanted is MemorySpace.Vec else MemorySpace.Mat
 
     def visit_eval_stmt(self, node: EvalStmt) -> Stmt:
         """A call for its effect has operands too."""
@@ -169,13 +156,23 @@ class _Assigner(Mutator):
         reachable = [s for s in spaces if can_move(kind.memory_space, s, self.backend)]
         return self.moved_to(arg, (*reachable, spaces[0])[0], call.span)
 
+    def within_reach(self, value: Expr, target: MemorySpace | None, span: Span) -> Expr:
+        """What is copied to ``target``, brought to where one transfer is enough, when there is a way."""
+        source = _space(value)
+        if source is None or target is None or self.backend is None or self.backend.path(source, target):
+            return value
+        if source is target or not can_move(source, target, self.backend):
+            return value
+        *between, _ = route(value, target, self.backend, span)
+        return self.moved_to(value, between[-1], span)
+
     def moved_to(self, value: Expr, space: MemorySpace, span: Span) -> Expr:
         """``value`` in ``space``: a move made before in this region, or a new one ahead of the statement."""
         current = value
         for hop in route(value, space, self.backend, span):
             known = self.moved.get(value, hop)
             if known is None:
-                call = create_call("tile.move", [current], {"target_memory": hop}, span)
+                call = create_call("tile.move", [current], _move_options(current, hop), span)
                 known = Var(self.names.fresh(name_of(value), "tile", hop.name.lower()), call.type, span=span)
                 self.ahead.append(AssignStmt(known, call, span=span))
                 self.moved.put(value, hop, known)
@@ -198,10 +195,10 @@ class _Assigner(Mutator):
 
         ``again``: it may run more than once, so that what it changes at its end is changed at its beginning.
         """
-        outer, changes = self.moved, self.changing and _changes_tiles(body)
-        self.moved = Moves() if again and changes else Moves(outer)
+        outer, changes = self.moved, self.changing and changes_tiles(body)
+        self.moved = Made() if again and changes else Made(outer)
         new = visit()
-        self.moved = Moves() if changes else outer
+        self.moved = Made() if changes else outer
         return new
 
     def nested(self, body: Stmt, *, again: bool = False) -> Stmt:
@@ -300,7 +297,7 @@ class _Assigner(Mutator):
         if tail is None:
             return body
         outer_moved, outer_ahead = self.moved, self.ahead
-        self.moved, self.ahead = Moves(), []
+        self.moved, self.ahead = Made(), []
         values = tuple([self.conformed(v, t.type, tail) for v, t in zip(tail.values, targets, strict=True)])
         ahead = self.ahead
         self.moved, self.ahead = outer_moved, outer_ahead
@@ -324,6 +321,15 @@ class _Assigner(Mutator):
         return self.moved_to(value, wanted, span)
 
 
+def _move_options(value: Expr, target: MemorySpace) -> dict[str, Any]:
+    """Vec takes boxed tiles apart: the vector unit reads rows."""
+    options: dict[str, Any] = {"target_memory": target}
+    kind = value.type
+    if target is MemorySpace.Vec and isinstance(kind, TileType) and has_own_layout(kind.memory_space):
+        options["blayout"], options["slayout"], _ = implicit_layout(kind.shape, target)
+    return options
+
+
 def _space(value: Expr | None) -> MemorySpace | None:
     kind = None if value is None else value.type
     return kind.memory_space if isinstance(kind, TileType) else None
@@ -343,12 +349,3 @@ def _retyped(kind: Type, source: Type) -> Type:
         return kind
     new = source if source.memref is kind.memref else replace(source, memref=kind.memref)
     return kind if types_equal(kind, new) else new
-
-
-def _changes_tiles(body: Stmt) -> bool:
-    """Whether a region changes a tile under its name, by an operator without a result."""
-    return any(isinstance(node, Call) and _changes_a_tile(node) for node in walk(body))
-
-
-def _changes_a_tile(call: Call) -> bool:
-    return call.type is VOID and any(isinstance(call.args[i].type, TileType) for i in written_arguments(call))

@@ -6,7 +6,9 @@ from pypto_core.contract import Backend
 from pypto_core.diagnostics import Span, UserError
 from pypto_core.ir import Expr, MemorySpace, TileType, Var, base_name
 
-_VIA_GM = "store it to a tensor and load it from there, in a kernel of its own: the two memories belong to different cores"
+_VIA_GM = (
+    "store it to a tensor and load it from there, in a kernel of its own: the memories are of different cores"
+)
 
 
 def route(value: Expr, target: MemorySpace, backend: Backend | None, span: Span) -> tuple[MemorySpace, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pypto_core.ir import Call, CoreType, DataType, TileType, Var, static_dim
 from pypto_plugin_pto.emission import Emission, OwnRecipe
 from pypto_plugin_pto.sides import core_of
-from pypto_plugin_pto.typing import extents_of
+from pypto_plugin_pto.type_text import extents_of
 
 _OTHER = {"aic": "aiv", "aiv": "aic"}
 

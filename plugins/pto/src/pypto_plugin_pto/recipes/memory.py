@@ -17,7 +17,7 @@ from pypto_core.ir import (
 )
 from pypto_plugin_pto.emission import Emission, OwnRecipe
 from pypto_plugin_pto.recipes.writing import given, instruction, linear_index, tile_type
-from pypto_plugin_pto.typing import element, extents_of
+from pypto_plugin_pto.type_text import element, extents_of
 
 _SCALE_LAYOUTS = (TensorLayout.MX_A_ZZ, TensorLayout.MX_B_NN)
 

@@ -14,7 +14,7 @@ from pypto_core.ir import (
     Var,
 )
 from pypto_plugin_pto.emission import Emission, OwnRecipe
-from pypto_plugin_pto.typing import element
+from pypto_plugin_pto.type_text import element
 
 _PIPES = {
     PipeType.MTE1: "PIPE_MTE1", PipeType.MTE2: "PIPE_MTE2", PipeType.MTE3: "PIPE_MTE3", PipeType.M: "PIPE_M",
