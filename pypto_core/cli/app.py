@@ -5,12 +5,13 @@ from __future__ import annotations
 import importlib
 import json
 import sys
+import traceback
 from collections.abc import Sequence
 from typing import Any
 
 import click
 
-from pypto_core.diagnostics import DiagnosticError, InternalError
+from pypto_core.diagnostics import DiagnosticError, InternalError, UserError
 
 # Name → (module, line of help): listing the commands imports none of them.
 BUILTIN = {
@@ -97,8 +98,36 @@ def run(args: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         return 0
     except DiagnosticError as error:
-        _show(error, as_json="--json" in argv)
-        return 3 if isinstance(error, InternalError) else 2
+        return _fail(error, argv)
+    except OSError as error:
+        return _fail(_refused_by_system(error), argv)
+    except Exception as error:
+        return _fail(_fault(error), argv)
+
+
+def _fail(error: DiagnosticError, argv: Sequence[str]) -> int:
+    _show(error, as_json="--json" in argv)
+    return 3 if isinstance(error, InternalError) else 2
+
+
+def _refused_by_system(error: OSError) -> DiagnosticError:
+    subject = f"'{error.filename}': " if error.filename is not None else ""
+    return UserError(
+        f"{subject}{error.strerror or error}",
+        code="PT856",
+        remedy="check that the path exists and that you may read or write it",
+    )
+
+
+def _fault(error: Exception) -> DiagnosticError:
+    """What nobody foresaw, in one sentence with the place in the code where it began."""
+    *_, last = traceback.extract_tb(error.__traceback__)
+    return InternalError(
+        f"the command failed: {type(error).__name__}: {error}",
+        code="PT915",
+        facts={"at": f"{last.filename}:{last.lineno} in {last.name}"},
+        remedy="report it, with the command line and the files that it was given",
+    )
 
 
 def _show(error: DiagnosticError, as_json: bool) -> None:

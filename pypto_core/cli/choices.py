@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -9,7 +10,7 @@ import click
 
 from pypto_core.diagnostics import UserError
 from pypto_core.host import Host, none_installed
-from pypto_core.run import DEFAULT_PLANNER, PassContext
+from pypto_core.run import DEFAULT_PLANNER, PassContext, compile
 
 
 def target_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -26,10 +27,20 @@ def target_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def parse_options(texts: Iterable[str]) -> dict[str, Any]:
-    """``name=value`` pairs; values are true, false, numbers or text, a bare name is true."""
+    """``name=value`` pairs; values are true, false, numbers or text, a bare name is true.
+
+    Raises UserError (PT850) for anything else, and for the names of what a compilation is given otherwise.
+    """
     out: dict[str, Any] = {}
+    taken = inspect.signature(compile).parameters
     for text in texts:
         name, mark, value = text.partition("=")
+        if name in taken and name != "options":
+            raise UserError(
+                f"'{name}' is not an option of passes",
+                code="PT850",
+                remedy="see how it is given with: pypto compile --help",
+            )
         if not name.isidentifier():
             raise UserError(
                 f"'{text}' is not an option",

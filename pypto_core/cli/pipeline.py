@@ -11,7 +11,7 @@ from pypto_core.cli.output import console, emit_json, json_option, table
 from pypto_core.host import load_host
 from pypto_core.ir import Program
 from pypto_core.language import parse_program
-from pypto_core.run import as_program, goals_of, make_problem, resolve
+from pypto_core.run import as_program, goals_of, make_problem, resolve, write_file
 from pypto_core.solver import explain_plan, lock_text, plan_svg
 
 
@@ -44,10 +44,10 @@ def command(
     plan = resolved.plan
     assert plan is not None
     if lock is not None:
-        lock.write_text(lock_text(plan), encoding="utf-8")
+        write_file(lock, lock_text(plan))
     if graph is not None:
         problem = make_problem(context, host, goals, resolved.initial or frozenset())
-        graph.write_text(plan_svg(problem, plan), encoding="utf-8")
+        write_file(graph, plan_svg(problem, plan))
     if as_json:
         emit_json(plan.to_json())
     elif explain:

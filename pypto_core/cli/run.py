@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import runpy
+import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +15,15 @@ from pypto_core.cli.output import console, emit_json, json_option, table
 from pypto_core.contract import entry_function
 from pypto_core.diagnostics import UserError
 from pypto_core.host import load_host
-from pypto_core.run import as_program, compile
+from pypto_core.run import as_program, compile, write_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pypto_core.ir import Function
+
+
+_TOLERANCE = click.FloatRange(min=0.0)
 
 
 @click.command("run")
@@ -34,9 +38,9 @@ if TYPE_CHECKING:
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Python file with golden(**inputs) -> {output: array} and perhaps inputs(rng); it is executed.",
 )
-@click.option("--rtol", type=float, default=0.0, show_default=True, help="Relative tolerance against golden.")
-@click.option("--atol", type=float, default=0.0, show_default=True, help="Absolute tolerance against golden.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of random inputs.")
+@click.option("--rtol", type=_TOLERANCE, default=0.0, show_default=True, help="Relative tolerance against golden.")
+@click.option("--atol", type=_TOLERANCE, default=0.0, show_default=True, help="Absolute tolerance against golden.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of random inputs.")
 @click.option("--save", type=click.Path(dir_okay=False, path_type=Path), help="Write the outputs as .npz.")
 @json_option
 def command(
@@ -67,7 +71,7 @@ def command(
     if inputs is not None:
         arrays = _load(inputs)
     elif "inputs" in user:
-        arrays = _drawn(user["inputs"], seed)
+        arrays = _drawn(user["inputs"], seed, golden)
     else:
         arrays = _random(function, seed)
     execute = host.engine(engine).load()
@@ -88,9 +92,7 @@ def command(
             facts={"outputs": ", ".join(after.outputs)},
         )
     if save is not None:
-        import numpy as np  # only to write what was asked for
-
-        np.savez(save, **dict(after.outputs))
+        _save(save, after.outputs)
     if as_json:
         machine = compiled.context.backend
         emit_json(
@@ -109,14 +111,31 @@ def _load(path: Path) -> Mapping[str, Any]:
     import numpy as np  # only where arrays are read
 
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        archive = np.load(path, allow_pickle=False)
+        if not isinstance(archive, np.lib.npyio.NpzFile):
+            raise ValueError("it holds one array without a name")
+        with archive:
             return {name: archive[name] for name in archive.files}
-    except (OSError, ValueError) as error:
+    # A damaged archive fails in whatever way the layer that stumbles over it likes: zip, zlib, the array's header.
+    except Exception as error:
         raise UserError(
-            f"'{path}' can't be read as arrays: {error}",
+            f"'{path}' can't be read as arrays: {str(error) or type(error).__name__}",
             code="PT853",
             remedy="write it with numpy.savez(file, name=array, …); pickled objects are not accepted",
         ) from None
+
+
+def _save(path: Path, outputs: Mapping[str, Any]) -> None:
+    import io
+
+    import numpy as np  # only to write what was asked for
+
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:  # numpy.savez takes no array that is called file
+        for name, value in outputs.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, np.asanyarray(value), allow_pickle=False)
+    write_file(path if path.suffix == ".npz" else path.with_name(f"{path.name}.npz"), stream.getvalue())
 
 
 def _random(function: Function, seed: int) -> Mapping[str, Any]:
@@ -125,24 +144,34 @@ def _random(function: Function, seed: int) -> Mapping[str, Any]:
     return random_inputs(function, seed=seed)
 
 
-def _drawn(draw: Any, seed: int) -> Mapping[str, Any]:
+def _drawn(draw: Any, seed: int, path: Path | None) -> Mapping[str, Any]:
     import numpy as np  # only where arrays are made
 
-    return dict(draw(np.random.default_rng(seed)))
+    try:
+        return dict(draw(np.random.default_rng(seed)))
+    except (Exception, SystemExit) as error:
+        raise UserError(
+            f"the function inputs fails: {type(error).__name__}: {error}",
+            code="PT855",
+            facts={"file": path},
+            remedy="define inputs(rng) -> {parameter: array}; rng is a numpy.random.Generator",
+        ) from error
 
 
 def _user_module(path: Path) -> dict[str, Any]:
     try:
         return runpy.run_path(str(path))
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise UserError(
-            f"'{path}' fails when it is executed: {type(error).__name__}: {error}", code="PT855"
+            f"'{path}' fails when it is executed: {type(error).__name__}: {error}",
+            code="PT855",
+            remedy="run it with python alone to see where",
         ) from error
 
 
 def _golden(names: Mapping[str, Any], path: Path, arrays: Mapping[str, Any]) -> dict[str, Any]:
     function = names.get("golden")
-    if function is None:
+    if not callable(function):
         raise UserError(
             f"'{path}' has no function golden",
             code="PT854",
@@ -152,12 +181,13 @@ def _golden(names: Mapping[str, Any], path: Path, arrays: Mapping[str, Any]) -> 
     everything = any(p.kind is p.VAR_KEYWORD for p in accepted.values())
     given = {name: array for name, array in arrays.items() if everything or name in accepted}
     try:
-        return dict(function(**given))
-    except Exception as error:
+        return {str(name): _wide(value) for name, value in dict(function(**given)).items()}
+    except (Exception, SystemExit) as error:
         raise UserError(
             f"the golden function fails: {type(error).__name__}: {error}",
             code="PT855",
             facts={"file": path, "inputs": ", ".join(given)},
+            remedy="define golden(**inputs) -> {output: array}",
         ) from error
 
 
@@ -174,7 +204,9 @@ def _compare(name: str, value: Any, before: Any, wanted: Any, rtol: float, atol:
         "max_error": None,
         "ok": same,
     }
-    if wanted is not None:
+    if wanted is not None and wanted.shape not in ((), value.shape):
+        row |= {"golden": f"has shape {'x'.join(map(str, wanted.shape))}", "ok": False}
+    elif wanted is not None:
         close = bool(np.allclose(_wide(value), _wide(wanted), rtol=rtol, atol=atol, equal_nan=True))
         row |= {"golden": "equal" if close else "differs", "max_error": _error(value, wanted)}
         row["ok"] = same and close
@@ -185,6 +217,8 @@ def _wide(value: Any) -> Any:
     import numpy as np  # only where arrays are compared
 
     array = np.asarray(value)
+    if array.dtype.kind == "c":
+        raise TypeError(f"the kernel language has no {array.dtype} numbers")
     return array if array.dtype.kind in "iub" else array.astype(np.float64)
 
 

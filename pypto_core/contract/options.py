@@ -23,6 +23,13 @@ from pypto_core.diagnostics import UserError
 
 _BARE = re.compile(r"[A-Za-z_@.][\w.:@/+#-]*\Z")
 _TOKEN = re.compile(r'\s*(?:(?P<string>"(?:[^"\\]|\\.)*")|(?P<mark>[{}\[\]=,])|(?P<word>[^\s{}\[\]=,"]+))')
+_KINDS = {
+    "bool": "true or false",
+    "int": "a whole number",
+    "float": "a number",
+    "str": "a text",
+    "tuple": "a list",
+}
 _WORDS = {"true": True, "false": False, "none": None}
 
 
@@ -39,8 +46,7 @@ class PassSpec:
             if self.options:
                 raise _error(f"pass {self.name} takes no options", f"write {self.name} without braces")
             return registered
-        fields = cast("tuple[Any, ...]", attrs.fields(type(registered.options)))
-        known = {field.name: field for field in fields}
+        known = {field.name: field for field in _fields(registered.options)}
         changes = {name: _default(f) for name, f in known.items() if f.default is not attrs.NOTHING}
         for name, value in self.options:
             if name not in known:
@@ -55,7 +61,7 @@ def pass_spec(value: Pass) -> str:
     if value.options is None:
         return value.name
     shown: list[str] = []
-    for field in cast("tuple[Any, ...]", attrs.fields(type(value.options))):
+    for field in _fields(value.options):
         current = getattr(value.options, field.name)
         if not _same(current, _default(field)):
             shown.append(f"{field.name}={format_value(current)}")
@@ -74,7 +80,8 @@ def format_value(value: object) -> str:
         plain = _BARE.match(value) and isinstance(_guess(value), str)
         return value if plain else json.dumps(value)
     if isinstance(value, tuple):
-        return f"[{','.join(format_value(item) for item in value)}]"
+        items = cast("tuple[object, ...]", value)
+        return f"[{','.join(format_value(item) for item in items)}]"
     raise TypeError(f"an option of type {type(value).__name__} has no text form")
 
 
@@ -170,7 +177,7 @@ class _Reader:
 def _coerce(owner: str, name: str, default: Any, value: Any) -> Any:
     """``value`` (a word, a quoted string or a tuple) as the type of ``default``."""
     if isinstance(value, tuple) and (default is None or isinstance(default, tuple)):
-        samples = cast("tuple[Any, ...]", default or ())
+        samples: tuple[Any, ...] = default or ()
         items = cast("tuple[Any, ...]", value)
         return tuple(_coerce(owner, name, samples[0] if samples else None, item) for item in items)
     fits, result = _as_type(default, value)
@@ -211,14 +218,18 @@ def _guess(word: str) -> Any:
 def _kind(default: object) -> str:
     if isinstance(default, enum.Enum):
         return "one of " + ", ".join(type(default).__members__)
-    names = {bool: "true or false", int: "a whole number", float: "a number", str: "a text", tuple: "a list"}
-    return names.get(type(default), "a value")
+    return _KINDS.get(type(default).__name__, "a value")
 
 
 def _shown(value: object) -> str:
     if isinstance(value, tuple):
         return "a list"
     return json.dumps(value.text) if isinstance(value, _Str) else str(value)
+
+
+def _fields(options: Any) -> tuple[Any, ...]:
+    kind: type[Any] = type(options)
+    return tuple(attrs.fields(kind))
 
 
 def _default(field: Any) -> Any:

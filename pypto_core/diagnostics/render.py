@@ -9,14 +9,15 @@ from pypto_core.diagnostics.span import Span
 
 _LABEL = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.PERF_HINT: "hint"}
 _MAX_LINE = 160
+_MAX_TEXT = 4000
 
 
 def render(diagnostic: Diagnostic) -> str:
     """The terminal form of one diagnostic, without colour and without a final newline."""
-    head = f"{_LABEL[diagnostic.severity]}[{diagnostic.code}]: {diagnostic.message}"
+    head = f"{_LABEL[diagnostic.severity]}[{diagnostic.code}]: {_shortened(diagnostic.message)}"
     lines = [head, *_place(diagnostic.span)]
     width = max((len(name) for name, _ in diagnostic.facts), default=0)
-    lines += [f"  {name.ljust(width)} = {value}" for name, value in diagnostic.facts]
+    lines += [f"  {name.ljust(width)} = {_shortened(value)}" for name, value in diagnostic.facts]
     for note in diagnostic.notes:
         lines += [f"  note: {note.message}", *_place(note.span)]
     if diagnostic.remedy:
@@ -28,6 +29,14 @@ def render(diagnostic: Diagnostic) -> str:
 def render_all(diagnostics: Iterable[Diagnostic]) -> str:
     """Several diagnostics, one after the other with a blank line between."""
     return "\n\n".join(render(d) for d in diagnostics)
+
+
+def _shortened(text: str) -> str:
+    """A text that quotes a name or literal of a megabyte, cut to what a person reads."""
+    if len(text) <= _MAX_TEXT:
+        return text
+    half = _MAX_TEXT // 2
+    return f"{text[:half]}… ({len(text) - 2 * half} characters) …{text[-half:]}"
 
 
 def _place(span: Span) -> list[str]:

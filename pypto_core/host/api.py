@@ -12,6 +12,9 @@ PLUGIN_API: tuple[int, int] = (1, 0)
 _CLAUSE = re.compile(r"\s*(>=|<=|==|!=|~=|<|>)\s*(\d+(?:\.\d+)*)\s*\Z")
 
 
+_is_text = attrs.validators.instance_of(str)
+
+
 @attrs.frozen
 class PluginInfo:
     """What a plugin says of itself.
@@ -20,10 +23,10 @@ class PluginInfo:
     comma-separated clauses (``>=1,<2``). ``docs``: a URL, or a path in its own repository.
     """
 
-    name: str
-    summary: str
-    requires_api: str = ">=1,<2"
-    docs: str = ""
+    name: str = attrs.field(validator=_is_text)
+    summary: str = attrs.field(validator=_is_text)
+    requires_api: str = attrs.field(default=">=1,<2", validator=_is_text)
+    docs: str = attrs.field(default="", validator=_is_text)
 
 
 def api_matches(spec: str, version: tuple[int, ...] = PLUGIN_API) -> bool:

@@ -98,9 +98,16 @@ def find_candidates(entry_points: Iterable[EntryPointLike] | None = None) -> tup
 
 
 def _candidate(entry: EntryPointLike) -> Candidate:
-    dist = entry.dist
-    name, version = getattr(dist, "name", None), getattr(dist, "version", None)
-    return Candidate(entry, entry.name, name or "an unnamed distribution", version or "")
+    name = _metadata(entry, "name") or "an unnamed distribution"
+    return Candidate(entry, entry.name, name, _metadata(entry, "version"))
+
+
+def _metadata(entry: EntryPointLike, field: str) -> str:
+    """A field of the distribution's metadata; empty when the files that hold it are damaged."""
+    try:
+        return str(getattr(entry.dist, field, None) or "")
+    except Exception:
+        return ""
 
 
 def select(
@@ -152,7 +159,9 @@ def load_candidate(candidate: Candidate) -> LoadedPlugin | PluginRecord:
     """Import a plugin and check what it implements; a record when it can't be used."""
     try:
         module = candidate.entry.load()
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # whatever it is, it ends this plugin alone
         return broken(candidate, "importing it failed", error)
     return check_module(candidate, module)
 
@@ -177,16 +186,18 @@ def check_module(candidate: Candidate, module: Any) -> LoadedPlugin | PluginReco
     if unknown:
         return _refuse_hooks(candidate, unknown)
     try:
-        [info] = manager.hook.pypto_plugin()
-    except ValueError:
+        said = manager.hook.pypto_plugin()
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        return broken(candidate, "the hook pypto_plugin failed", error)
+    if len(said) != 1:
         return candidate.record(
             Status.BROKEN,
             "it does not say who it is",
             remedy="implement the hook pypto_plugin and return a PluginInfo",
         )
-    except (Exception, SystemExit) as error:
-        return broken(candidate, "the hook pypto_plugin failed", error)
-    return _check_info(candidate, info, manager)
+    return _check_info(candidate, said[0], manager)
 
 
 def _check_info(candidate: Candidate, info: Any, manager: PluginManager) -> LoadedPlugin | PluginRecord:
@@ -267,5 +278,8 @@ def broken(candidate: Candidate, what: str, error: BaseException, **parts: Any) 
 
 
 def _first_line(error: BaseException) -> str:
-    lines = str(error).strip().splitlines()
+    try:
+        lines = str(error).strip().splitlines()
+    except Exception:  # an exception may well be broken itself
+        lines = []
     return lines[0] if lines else "no message"

@@ -203,13 +203,22 @@ class _InProcess:
 
 
 def _in_process(plugin: Any) -> Candidate:
-    module = getattr(plugin, "__name__", type(plugin).__name__)
+    module = str(_attribute(plugin, "__name__", type(plugin).__name__))
     try:
         name = str(plugin.pypto_plugin().name)
-    except Exception:
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # reported when the hook is called to take the plugin in
         name = module.rpartition(".")[2]
-    distribution = _InProcessDistribution(getattr(plugin, "__distribution__", "in-process"), "")
+    distribution = _InProcessDistribution(str(_attribute(plugin, "__distribution__", "in-process")), "")
     return Candidate(_InProcess(plugin, name, module, distribution), name, distribution.name, "")
+
+
+def _attribute(plugin: Any, name: str, default: str) -> Any:
+    try:
+        return getattr(plugin, name, default)
+    except Exception:
+        return default
 
 
 def _warn_of(record: PluginRecord) -> None:

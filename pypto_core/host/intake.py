@@ -48,7 +48,9 @@ class Intake:
                 staged += [(kind, value) for value in _values(plugin, kind)]
             except _Refused as refused:
                 return candidate.record(refused.status, refused.reason, remedy=refused.remedy, **about)
-            except (Exception, SystemExit) as error:
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:
                 return broken(candidate, f"the hook {kind.hook} failed", error, **about)
         try:
             self._check_names(staged, candidate.origin)

@@ -10,12 +10,17 @@ from pypto_core.host.catalogue import catalogued, distribution_for
 from pypto_core.host.health import PluginRecord
 
 
+# Kinds that have a command of their own to list them.
+_LISTED = frozenset({"backend", "pass", "property"})
+
+
 def unknown_name(
     kind: str, name: str, known: Iterable[str], health: tuple[PluginRecord, ...], code: str
 ) -> UserError:
     """The error for a ``kind`` that is asked for by a name nobody registered."""
     names = sorted(known)
-    listed = ", ".join(names) if len(names) <= 12 else f"{len(names)}, see: pypto {_plural(kind)}"
+    short = len(names) <= 12 or kind not in _LISTED
+    listed = ", ".join(names) if short else f"{len(names)}, see: pypto {_plural(kind)}"
     return UserError(
         f"there is no {kind} '{name}'",
         code=code,
@@ -58,7 +63,7 @@ def _remedy(kind: str, name: str, names: list[str], health: tuple[PluginRecord, 
     folded = {n.lower(): n for n in [*names, *catalogued(kind)]}
     close = difflib.get_close_matches(name.lower(), sorted(folded), n=1)
     if not close:
-        return f"see what there is with: pypto {_plural(kind)}"
+        return f"see what there is with: pypto {_plural(kind)}" if kind in _LISTED else f"choose a {kind} from these"
     near = folded[close[0]]
     further = "" if near in names else install_advice(kind, near, health)
     return f"did you mean {near}?" + (f" ({further})" if further else "")

@@ -31,6 +31,7 @@ from pypto_core.ir import (
     Sub,
     Var,
     as_expr,
+    int_range,
     make_binary,
     scalar_type,
 )  # fmt: skip
@@ -147,9 +148,14 @@ def typed_constant(value: Any, dtype: DataType) -> Expr:
     elif dtype.is_float:
         if isinstance(value, int | float) or value in _NOT_FINITE:
             return ConstFloat(float(value), dtype)
-    elif isinstance(value, int):
+    elif isinstance(value, int) and (not dtype.is_int or _in_range(value, dtype)):
         return ConstInt(value, dtype)
     raise ValueError(f"{value!r} is not a constant of type {dtype}")
+
+
+def _in_range(value: int, dtype: DataType) -> bool:
+    low, high = int_range(dtype)
+    return low <= value <= high
 
 
 def const(value: Any, dtype: DataType) -> Dim:

@@ -21,7 +21,7 @@ from pypto_core.ir import PTR, ConstInt, Expr, Function, FunctionType, MemorySpa
 from pypto_core.language.annotations import dynamic_var
 from pypto_core.language.comments import NO_COMMENTS, Comments
 from pypto_core.language.environment import MISSING, Environment, Name, Opaque
-from pypto_core.language.errors import did_you_mean
+from pypto_core.language.errors import did_you_mean, int_text
 from pypto_core.language.functions import Callee, Entry, Module, callee_of
 from pypto_core.language.source import Source
 from pypto_core.ops.registry import OpRegistry, active_registry
@@ -66,7 +66,7 @@ class Session:
         if node is None:
             if not -(1 << 63) <= value < 1 << 63:
                 raise ParserTypeError(
-                    f"{value} does not fit index",
+                    f"{int_text(value)} does not fit index",
                     remedy="integers have 64 bits; use a float, or pl.const",
                 )
             node = self.ints[value] = ConstInt(value)

@@ -42,10 +42,16 @@ def dim_text(dim: Expr) -> str:
     return "…"
 
 
+def int_text(value: int) -> str:
+    """An integer as messages show it; one of thousands of digits, which Python refuses to write, by its size."""
+    bits = value.bit_length()
+    return str(value) if bits <= 256 else f"an integer of {bits} bits"
+
+
 def value_text(value: Any) -> str:
     """A value of the parser as messages show it."""
     if isinstance(value, Expr):
         return "a " + type_text(value.type)
     if isinstance(value, list):
         return "a list"
-    return repr(value)
+    return int_text(value) if type(value) is int else repr(value)

@@ -25,7 +25,7 @@ from pypto_core.ir import (
 from pypto_core.language import vocabulary
 from pypto_core.language.context import CallReader, Context
 from pypto_core.language.environment import Name, items_of
-from pypto_core.language.errors import did_you_mean, type_text, value_text
+from pypto_core.language.errors import did_you_mean, int_text, type_text, value_text
 from pypto_core.language.notes import notes
 from pypto_core.language.parse_expr import expression, scalar, unknown_word
 from pypto_core.ops.opdef import REQUIRED, Kind, OpDef, Param
@@ -325,7 +325,7 @@ def literal(ctx: Context, value: int | float, dtype: DataType, node: ast.expr) -
         low, high = int_range(dtype)
         if not low <= value <= high:
             raise ctx.fail(
-                ParserTypeError, f"{value} does not fit {dtype}", node, "", {"least": low, "greatest": high}
+                ParserTypeError, f"{int_text(int(value))} does not fit {dtype}", node, "", {"least": low, "greatest": high}
             )
     return ConstInt(int(value), dtype, span=ctx.span(node))
 

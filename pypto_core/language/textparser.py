@@ -187,11 +187,14 @@ def loads_program(path: str | Path) -> Program:
 
 def _text(path: str | Path) -> str:
     try:
-        return Path(path).read_text(encoding="utf-8")
+        return Path(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
-        raise UserError(f"{path} is no UTF-8 text", code="PT113") from None
+        raise UserError(f"{path} is no UTF-8 text", code="PT113", remedy="save it as UTF-8") from None
     except OSError as error:
-        raise UserError(f"{path} can't be read: {error.strerror}", code="PT113") from None
+        raise UserError(f"{path} can't be read: {error.strerror}",
+            code="PT113",
+            remedy="give the path of a .py file",
+        ) from None
 
 
 def _single(found: list[Any], what: str, filename: str) -> Any:

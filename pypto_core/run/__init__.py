@@ -4,6 +4,7 @@ from pypto_core.run.capabilities import capabilities
 from pypto_core.run.compile import Compiled, compile
 from pypto_core.run.context import DEFAULT_PLANNER, PassContext
 from pypto_core.run.dump import DumpInstrument
+from pypto_core.run.files import write_file
 from pypto_core.run.instruments import (
     CallbackInstrument,
     Instrument,
@@ -61,4 +62,5 @@ __all__ = [
     "require",
     "resolve",
     "structural",
+    "write_file",
 ]

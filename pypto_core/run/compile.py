@@ -15,6 +15,7 @@ from pypto_core.host import Host, load_host, none_installed
 from pypto_core.ir import Program
 from pypto_core.run.context import DEFAULT_PLANNER, PassContext
 from pypto_core.run.dump import DumpInstrument
+from pypto_core.run.files import write_file
 from pypto_core.run.instruments import ReportInstrument
 from pypto_core.run.level import VerificationLevel
 from pypto_core.run.log import DiagnosticLog
@@ -63,12 +64,14 @@ class Compiled:
         return tuple(d for d in self.diagnostics if d.severity is Severity.WARNING)
 
     def write(self, directory: str | Path) -> tuple[Path, ...]:
-        """Write the artifacts below a folder, making it when it is missing; returns their paths in order."""
+        """Write the artifacts below a folder, making it when it is missing; returns their paths in order.
+
+        Raises UserError (PT822) when the folder or a file can't be written.
+        """
         paths: list[Path] = []
         for artifact in self.artifacts:
             path = Path(directory) / artifact.name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(artifact.content)
+            write_file(path, artifact.content)
             paths.append(path)
         return tuple(paths)
 
@@ -215,7 +218,7 @@ def _emit(target: Target, run: Run, context: PassContext) -> tuple[Artifact, ...
     except DiagnosticError as error:
         error.add_note(f"raised by target {target.name} on program {run.program.name}")
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise InternalError(
             f"target {target.name} failed on program {run.program.name}: {type(error).__name__}: {error}",
             code="PT913",
@@ -224,11 +227,27 @@ def _emit(target: Target, run: Run, context: PassContext) -> tuple[Artifact, ...
         ) from error
     names: set[str] = set()
     for artifact in artifacts:
+        if not isinstance(artifact, Artifact):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InternalError(
+                f"target {target.name} returned a {type(artifact).__name__} where an Artifact belongs",
+                code="PT913",
+                facts={"target": target.name},
+                remedy="report it to whoever provides the target",
+            )
         if artifact.name in names:
             raise InternalError(
                 f"target {target.name} made two artifacts named {artifact.name}", code="PT914"
             )
         names.add(artifact.name)
+    if not artifacts:
+        kinds = dict.fromkeys(f"{function.name}: {function.func_type.name}" for function in run.program)
+        context.warn(
+            "PT817",
+            f"target {target.name} found nothing to write in program {run.program.name}",
+            run.program.span,
+            facts={"functions": ", ".join(kinds) or "none"},
+            remedy="a kernel says what it is: @pl.function(type=pl.FunctionType.InCore)",
+        )
     return artifacts
 
 

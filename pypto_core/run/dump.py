@@ -26,7 +26,6 @@ class DumpInstrument:
 
     def before_pipeline(self, run: Run) -> None:
         """Write the input, making the folder when it is missing."""
-        self.directory.mkdir(parents=True, exist_ok=True)
         self._write(0, "frontend", run.program)
 
     def after_pass(self, run: Run, step: PipelineStep) -> None:

@@ -17,6 +17,7 @@ import attrs
 
 from pypto_core.diagnostics import DiagnosticError, Severity, UserError, VerificationError, render_all
 from pypto_core.ir import Program, assert_structural_equal
+from pypto_core.run.files import write_file
 from pypto_core.run.run import PipelineStep, Run
 from pypto_core.run.verification import require, structural
 
@@ -187,7 +188,6 @@ class ReportInstrument:
 
     def after_pipeline(self, run: Run) -> None:
         """Write the files, making the folder when it is missing."""
-        self.directory.mkdir(parents=True, exist_ok=True)
         for name, severity in (("perf_hints.log", Severity.PERF_HINT), ("warnings.log", Severity.WARNING)):
             found = run.context.log.of(severity)
             if found:
@@ -210,4 +210,4 @@ class ReportInstrument:
 
 def write_text(path: Path, text: str) -> None:
     """Write text as UTF-8 with newlines as they are, on every system."""
-    path.write_bytes(text.encode("utf-8"))
+    write_file(path, text)

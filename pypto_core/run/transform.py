@@ -53,7 +53,7 @@ def _blaming(step: PipelineStep, place: str) -> Generator[None]:
     except DiagnosticError as error:
         error.add_note(f"raised by pass {step.instance} on {place}")
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise InternalError(
             f"pass {step.name} failed on {place}: {type(error).__name__}: {error}",
             code="PT910",

@@ -31,7 +31,7 @@ def findings(program: Program, value: Property) -> tuple[Diagnostic, ...]:
         return tuple(verify_properties(program, (value.name,), backend, catalogue={value.name: value}))
     except DiagnosticError as error:
         return error.diagnostics
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise InternalError(
             f"the verifier of {value.name} failed: {type(error).__name__}: {error}",
             code="PT912",

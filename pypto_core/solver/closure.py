@@ -54,8 +54,8 @@ def relevant(model: Model, alive: int, must: int) -> int:
         lost |= model.kills[i]
     safe = model.start & ~lost
     makers = model.producers()
-    keep, seen, todo = 0, safe, list(bits(must & alive))
-    keep = must & alive
+    keep, seen = must & alive, safe
+    todo: list[int] = list(bits(keep))
     wanted = model.goal
     while True:
         for i in todo:
@@ -64,7 +64,7 @@ def relevant(model: Model, alive: int, must: int) -> int:
         if not fresh:
             return keep
         seen |= fresh
-        todo = []
+        todo = list[int]()
         for b in bits(fresh):
             for i in makers[b]:
                 again = model.chain[i] or model.atoms[i].number

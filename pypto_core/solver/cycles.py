@@ -77,12 +77,18 @@ def shortest_cycle(graph: nx.DiGraph[str]) -> tuple[str, ...]:
         inside.add_nodes_from(members)
         inside.add_edges_from(sorted(graph.subgraph(members).edges()))
         for start in members:
-            rings = [nx.shortest_path(inside, after, start) for after in sorted(inside.successors(start))]
-            path = min(rings, key=lambda r: (len(r), r))
+            back = [_way(inside, after, start) for after in sorted(inside.successors(start))]
+            path = min(back, key=lambda way: (len(way), way))
             ring = (start, *path[:-1])
             least = ring.index(min(ring))
             found.append((len(ring), (*ring[least:], *ring[:least])))
     return min(found)[1] if found else ()
+
+
+def _way(graph: nx.DiGraph[str], start: str, end: str) -> list[str]:
+    import networkx as nx
+
+    return list(nx.shortest_path(graph, start, end))
 
 
 def explain_cycle(model: Model) -> Explanation | None:

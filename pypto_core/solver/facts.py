@@ -46,35 +46,43 @@ class Fact:
     reason: str = ""
 
     def __str__(self) -> str:
-        return _SENTENCE[self.kind](self)
+        return self._fill(_SENTENCE[self.kind])
 
     def fix(self) -> str:
-        """What a user can do to take the fact away; empty when nothing can."""
-        return _FIX[self.kind](self)
+        """What a user or an author can do to take the fact away."""
+        return self._fill(_FIX[self.kind])
+
+    def _fill(self, form: str) -> str:
+        return form.format(
+            subject=self.subject,
+            object=self.object,
+            strictly="strictly " if self.strict else "",
+            reason=self.reason,
+        )
 
 
 _SENTENCE = {
-    FactKind.GOAL: lambda f: f.subject,
-    FactKind.MUST: lambda f: f"{f.subject} must run",
-    FactKind.WANT: lambda f: f"{f.subject} is wanted in the plan",
-    FactKind.ORDER: lambda f: f"{f.subject} {'strictly ' if f.strict else ''}before {f.object}",
-    FactKind.FORBID: lambda f: f"{f.subject} must not run once {f.object} holds",
-    FactKind.HOLDS: lambda f: f"{f.subject} already holds of the input",
-    FactKind.KILL: lambda f: f"{f.subject} destroys {f.object}",
-    FactKind.GATE: lambda f: f"{f.subject} is off: it {f.reason}",
-    FactKind.ONCE: lambda f: f"{f.subject} may run only {f.object}",
+    FactKind.GOAL: "{subject}",
+    FactKind.MUST: "{subject} must run",
+    FactKind.WANT: "{subject} is wanted in the plan",
+    FactKind.ORDER: "{subject} {strictly}before {object}",
+    FactKind.FORBID: "{subject} must not run once {object} holds",
+    FactKind.HOLDS: "{subject} already holds of the input",
+    FactKind.KILL: "{subject} destroys {object}",
+    FactKind.GATE: "{subject} is off: it {reason}",
+    FactKind.ONCE: "{subject} may run only {object}",
 }
 
 _FIX = {
-    FactKind.GOAL: lambda f: f"drop the goal {f.subject}",
-    FactKind.MUST: lambda f: f"leave {f.subject} out",
-    FactKind.WANT: lambda f: f"leave {f.subject} out",
-    FactKind.ORDER: lambda f: f"withdraw the order '{f}'",
-    FactKind.FORBID: lambda f: f"let {f.subject} accept {f.object}",
-    FactKind.HOLDS: lambda f: f"start from an input without {f.subject}",
-    FactKind.KILL: lambda f: f"make {f.subject} keep {f.object}",
-    FactKind.GATE: lambda f: f"offer what {f.subject} asks for: it {f.reason}",
-    FactKind.ONCE: lambda f: f"allow another run of {f.subject}",
+    FactKind.GOAL: "drop the goal {subject}",
+    FactKind.MUST: "leave {subject} out",
+    FactKind.WANT: "leave {subject} out",
+    FactKind.ORDER: "withdraw the order '{subject} {strictly}before {object}'",
+    FactKind.FORBID: "let {subject} accept {object}",
+    FactKind.HOLDS: "start from an input without {subject}",
+    FactKind.KILL: "make {subject} keep {object}",
+    FactKind.GATE: "offer what {subject} asks for: it {reason}",
+    FactKind.ONCE: "allow another run of {subject}",
 }
 
 

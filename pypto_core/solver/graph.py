@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape
 
 from pypto_core.solver.plan import Plan
@@ -108,14 +108,12 @@ def _spots(layers: Sequence[Sequence[str]]) -> dict[str, tuple[int, int]]:
     return found
 
 
-def _line(start: tuple[int, int], end: tuple[int, int], data: Mapping[str, object]) -> str:
+def _line(start: tuple[int, int], end: tuple[int, int], data: Mapping[str, Any]) -> str:
     x1, y1 = start[0] + _BOX[0] // 2, start[1] + _BOX[1]
     x2, y2 = end[0] + _BOX[0] // 2, end[1]
     kind = str(data["kind"])
     dash = "" if kind == "needs" else ' stroke-dasharray="5 3"'
-    properties = data.get("properties") or ()
-    label = ", ".join(str(p) for p in properties) if isinstance(properties, tuple) else ""
-    title = label or str(data.get("reason") or kind)
+    title = ", ".join(data.get("properties", ())) or str(data.get("reason") or kind)
     return (
         f'<line x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" stroke="{_STROKE[kind]}"{dash} '
         f'marker-end="url(#tip)"><title>{escape(title)}</title></line>'

@@ -36,7 +36,7 @@ from pypto_core.run import PassContext
 from pypto_core.testing import build as b
 from pypto_plugin_pto.checker import check_text
 from pypto_plugin_pto.regions import addressed_regions
-from pypto_plugin_pto.typing import TypeWriter
+from pypto_plugin_pto.type_text import TypeWriter
 from pypto_plugin_pto.write import function_lines, recipes_of
 
 T = (

@@ -79,7 +79,7 @@ class _Rotation(Mutator):
         for load in loads:
             self._bind(load.var, loop, stages)
         inside = self.mutate_children(loop)
-        notes = {key: value for key, value in loop.attrs.items() if key != PIPELINE_STAGES}
+        notes = {key: value for key, value in loop.attrs.items() if key not in _NOTES}
         return replace(inside, kind=ForKind.Sequential, attrs=notes)
 
     def _judge(self, loop: ForStmt, stages: int, loads: tuple[AssignStmt, ...]) -> tuple[Decline, ...]:

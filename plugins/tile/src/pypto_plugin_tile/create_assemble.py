@@ -77,7 +77,7 @@ class _Fuser(Mutator):
     def __init__(self, function: Function, functions: Mapping[str, Function]) -> None:
         super().__init__()
         self.functions = functions
-        self.same = _Aliases(function)
+        self.same = _Aliases(function, functions)
         self.uses: Counter[Var] = Counter()
         self.definitions: dict[Var, AssignStmt] = {}
         for stmt in walk_stmts(function.body):
@@ -88,7 +88,7 @@ class _Fuser(Mutator):
     def visit_seq_stmts(self, node: SeqStmts) -> Stmt:
         """Fuse what stands in one sequence, front to back."""
         stmts = [self.visit(s) for s in node.stmts]
-        at = {var: i for i, s in enumerate(stmts) if isinstance(s, AssignStmt) for var in (s.var,)}
+        at = {var: i for i, s in enumerate(stmts) for var in _defines(s)}
         for j in range(len(stmts)):
             fusion = self.fusion(stmts, j, at)
             if fusion is not None:
@@ -140,7 +140,8 @@ class _Fuser(Mutator):
         value, index = made.value, 0
         if isinstance(value, TupleGetItemExpr) and isinstance(value.tuple, Var) and value.tuple in at:
             index = value.index
-            value = self.definitions[value.tuple].value
+            held = self.definitions.get(value.tuple)
+            value = held.value if held is not None else value
         if not isinstance(value, Call | Submit):
             return None
         callee = self.functions.get(value.op.name)
@@ -200,6 +201,13 @@ def _occurrences(stmt: Stmt) -> list[Var]:
     return list(used_vars(replace(stmt, body=EMPTY) if isinstance(body, Stmt) else stmt))
 
 
+def _defines(stmt: Stmt) -> tuple[Var, ...]:
+    """The variables that the statements behind this one may use."""
+    if isinstance(stmt, AssignStmt):
+        return (stmt.var,)
+    return stmt.return_vars if isinstance(stmt, ForStmt | WhileStmt | IfStmt) else ()
+
+
 def _is_fresh(stmt: AssignStmt | None) -> bool:
     """Whether a statement makes a tensor whose content does not matter."""
     call = stmt.value if stmt is not None else None
@@ -236,7 +244,8 @@ def _window(target: Var, buffer: Var, assemble: Call) -> Call | None:
 class _Aliases:
     """Tensors that may be one storage have one representative."""
 
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, functions: Mapping[str, Function]) -> None:
+        self._functions = functions
         self._parent: dict[Var, Var] = {}
         for stmt in walk_stmts(function.body):
             if isinstance(stmt, AssignStmt):
@@ -278,8 +287,11 @@ class _Aliases:
         elif isinstance(value, TupleGetItemExpr):
             self.join(var, value.tuple)
         elif isinstance(value, Submit) or (isinstance(value, Call) and op_of(value) is None):
-            for arg in value.args:
-                if isinstance(arg.type, TensorType):
+            callee = self._functions.get(value.op.name)
+            directions = callee.param_directions if callee is not None else ()
+            for i, arg in enumerate(value.args):
+                read = i < len(directions) and directions[i] is ParamDirection.In
+                if isinstance(arg.type, TensorType) and not read:
                     self.join(var, arg)
         elif isinstance(value, Call):
             index = alias_source(value)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pypto_core.host import PluginInfo, hookimpl
 
 if TYPE_CHECKING:
-    from pypto_core.contract import Pass
+    from pypto_core.contract import CodePage, Pass
 
 
 @hookimpl
@@ -27,3 +27,11 @@ def pypto_passes() -> tuple[Pass, ...]:
     from pypto_plugin_tile.passes import PASSES
 
     return PASSES
+
+
+@hookimpl
+def pypto_codes() -> tuple[CodePage, ...]:
+    """What the errors of this plugin mean."""
+    from pypto_plugin_tile.codes import PAGES
+
+    return PAGES

@@ -59,7 +59,11 @@ def materialize_valid_shape_symbols(program: Program, ctx: Any) -> Program:
     symbols = {f.name: s for f in program if f.func_type in _ON_DEVICE and (s := _symbols(f)).places}
     if not symbols:
         return program
-    return map_functions(program, lambda f: _Passing(symbols).visit(_declared(f, symbols.get(f.name))))
+
+    def change(function: Function) -> Function:
+        return _Passing(symbols).visit(_declared(function, symbols.get(function.name)))
+
+    return map_functions(program, change)
 
 
 def _symbols(function: Function) -> Symbols:
