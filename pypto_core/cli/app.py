@@ -101,7 +101,9 @@ def run(args: Sequence[str] | None = None) -> int:
         return _fail(error, argv)
     except OSError as error:
         return _fail(_refused_by_system(error), argv)
-    except Exception as error:
+    except SystemExit:
+        raise
+    except BaseException as error:
         return _fail(_fault(error), argv)
 
 
@@ -119,7 +121,7 @@ def _refused_by_system(error: OSError) -> DiagnosticError:
     )
 
 
-def _fault(error: Exception) -> DiagnosticError:
+def _fault(error: BaseException) -> DiagnosticError:
     """What nobody foresaw, in one sentence with the place in the code where it began."""
     *_, last = traceback.extract_tb(error.__traceback__)
     return InternalError(

@@ -176,10 +176,9 @@ class _Reader:
 
 def _coerce(owner: str, name: str, default: Any, value: Any) -> Any:
     """``value`` (a word, a quoted string or a tuple) as the type of ``default``."""
-    if isinstance(value, tuple) and (default is None or isinstance(default, tuple)):
-        samples: tuple[Any, ...] = default or ()
-        items = cast("tuple[Any, ...]", value)
-        return tuple(_coerce(owner, name, samples[0] if samples else None, item) for item in items)
+    if _is_list(value) and (default is None or _is_list(default)):
+        sample: Any = default[0] if default else None
+        return tuple(_coerce(owner, name, sample, item) for item in value)
     fits, result = _as_type(default, value)
     if not fits:
         raise _error(
@@ -189,10 +188,14 @@ def _coerce(owner: str, name: str, default: Any, value: Any) -> Any:
     return result
 
 
+def _is_list(value: object) -> bool:
+    return isinstance(value, tuple)
+
+
 def _as_type(default: Any, value: Any) -> tuple[bool, Any]:
     if isinstance(value, _Str):
         return default is None or isinstance(default, str), value.text
-    if isinstance(value, tuple) or isinstance(default, tuple):
+    if _is_list(value) or _is_list(default):
         return False, None
     if isinstance(default, enum.Enum):
         return value in type(default).__members__, type(default).__members__.get(value)
@@ -228,8 +231,7 @@ def _shown(value: object) -> str:
 
 
 def _fields(options: Any) -> tuple[Any, ...]:
-    kind: type[Any] = type(options)
-    return tuple(attrs.fields(kind))
+    return attrs.fields(cast("type[Any]", options.__class__))
 
 
 def _default(field: Any) -> Any:

@@ -218,7 +218,9 @@ def _emit(target: Target, run: Run, context: PassContext) -> tuple[Artifact, ...
     except DiagnosticError as error:
         error.add_note(f"raised by target {target.name} on program {run.program.name}")
         raise
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         raise InternalError(
             f"target {target.name} failed on program {run.program.name}: {type(error).__name__}: {error}",
             code="PT913",
@@ -227,13 +229,7 @@ def _emit(target: Target, run: Run, context: PassContext) -> tuple[Artifact, ...
         ) from error
     names: set[str] = set()
     for artifact in artifacts:
-        if not isinstance(artifact, Artifact):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise InternalError(
-                f"target {target.name} returned a {type(artifact).__name__} where an Artifact belongs",
-                code="PT913",
-                facts={"target": target.name},
-                remedy="report it to whoever provides the target",
-            )
+        _check_artifact(target, artifact)
         if artifact.name in names:
             raise InternalError(
                 f"target {target.name} made two artifacts named {artifact.name}", code="PT914"
@@ -249,6 +245,24 @@ def _emit(target: Target, run: Run, context: PassContext) -> tuple[Artifact, ...
             remedy="a kernel says what it is: @pl.function(type=pl.FunctionType.InCore)",
         )
     return artifacts
+
+
+def _check_artifact(target: Target, artifact: Any) -> None:
+    """Refuse what can't be written, before anything is."""
+    said = f"returned a {type(artifact).__name__} where an Artifact belongs"
+    if isinstance(artifact, Artifact):
+        try:
+            if isinstance(artifact.content, bytes):  # pyright: ignore[reportUnnecessaryIsInstance]
+                return
+            said = f"put a {type(artifact.data).__name__} into artifact {artifact.name}, not text or bytes"
+        except UnicodeEncodeError as error:
+            said = f"put text into artifact {artifact.name} that UTF-8 can't hold: {error.reason}"
+    raise InternalError(
+        f"target {target.name} {said}",
+        code="PT913",
+        facts={"target": target.name},
+        remedy="report it to whoever provides the target",
+    )
 
 
 def _unread_options(compiled: Compiled, given: frozenset[str]) -> Iterable[Diagnostic]:

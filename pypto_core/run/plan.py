@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import attrs
 
 from pypto_core.contract import Pass, Target, parse_pass_spec
-from pypto_core.diagnostics import UserError
+from pypto_core.diagnostics import DiagnosticError, InternalError, UserError
 from pypto_core.host import Host, PluginRecord, Status, catalogued, unknown_name
 from pypto_core.ir import Program
 from pypto_core.run.capabilities import capabilities
@@ -59,15 +59,34 @@ class Wishes:
 def goals_of(name: str, context: PassContext, host: Host) -> tuple[Target | None, tuple[Goal, ...]]:
     """The target of that name and the goals it has here; or no target and the property of that name as goal.
 
-    Raises UserError (PT703) when there is neither.
+    Raises UserError (PT703) when there is neither, InternalError (PT913) when the target does not say its goals.
     """
     if name in host.targets:
         target = host.targets[name]
-        wanted = target.goals(context.capabilities)
-        return target, tuple(Goal(goal, f"target {name}") for goal in wanted)
+        return target, tuple(Goal(goal, f"target {name}") for goal in _wanted_by(target, context))
     if name in host.properties:
         return None, (Goal(name, "the goal of this compilation"),)
     raise unknown_name("target", name, host.targets, host.health, "PT703")
+
+
+def _wanted_by(target: Target, context: PassContext) -> tuple[str, ...]:
+    try:
+        wanted = tuple(target.goals(context.capabilities))
+        for goal in wanted:
+            if not isinstance(goal, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise TypeError(f"they hold a {type(goal).__name__} where the name of a property belongs")
+        return wanted
+    except DiagnosticError:
+        raise
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        raise InternalError(
+            f"target {target.name} can't say its goals: {type(error).__name__}: {error}",
+            code="PT913",
+            facts={"target": target.name},
+            remedy="report it to whoever provides the target",
+        ) from error
 
 
 def initial_state(program: Program, host: Host, goals: Iterable[Goal] = ()) -> frozenset[str]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 from pypto_core.contract import PassScope
@@ -20,18 +19,14 @@ def transform(step: PipelineStep, program: Program, context: PassContext) -> Pro
     an InternalError (PT910) that names pass and function. A pass that returns something else than it was given
     is an InternalError too (PT911).
     """
-    with _blaming(step, "loading it"):
-        body = step.pass_.load()
+    body = _blaming(step, "being loaded", step.pass_.load)
     if step.pass_.scope is PassScope.PROGRAM:
-        with _blaming(step, f"program {program.name}"):
-            result = body(program, context)
-        return _checked(step, result, Program, f"program {program.name}")
+        place = f"program {program.name}"
+        return _checked(step, _blaming(step, place, body, program, context), Program, place)
 
     def change(function: Function) -> Function:
         place = f"function {function.name}"
-        with _blaming(step, place):
-            result = body(function, context)
-        return _checked(step, result, Function, place)
+        return _checked(step, _blaming(step, place, body, function, context), Function, place)
 
     return map_functions(program, change)
 
@@ -46,14 +41,16 @@ def _checked(step: PipelineStep, result: Any, kind: type, place: str) -> Any:
     )
 
 
-@contextmanager
-def _blaming(step: PipelineStep, place: str) -> Generator[None]:
+def _blaming(step: PipelineStep, place: str, call: Callable[..., Any], *arguments: Any) -> Any:
+    """What ``call`` returns. Not a context manager: contextlib would let a StopIteration through."""
     try:
-        yield
+        return call(*arguments)
     except DiagnosticError as error:
         error.add_note(f"raised by pass {step.instance} on {place}")
         raise
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # SystemExit and the like would end the process without a word
         raise InternalError(
             f"pass {step.name} failed on {place}: {type(error).__name__}: {error}",
             code="PT910",

@@ -28,10 +28,16 @@ def findings(program: Program, value: Property) -> tuple[Diagnostic, ...]:
     context = PassContext.current()
     backend = context.backend if context is not None else None
     try:
-        return tuple(verify_properties(program, (value.name,), backend, catalogue={value.name: value}))
+        found = tuple(verify_properties(program, (value.name,), backend, catalogue={value.name: value}))
+        for finding in found:
+            if not isinstance(finding, Diagnostic):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise TypeError(f"it returned a {type(finding).__name__} where a Diagnostic belongs")
+        return found
     except DiagnosticError as error:
         return error.diagnostics
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         raise InternalError(
             f"the verifier of {value.name} failed: {type(error).__name__}: {error}",
             code="PT912",

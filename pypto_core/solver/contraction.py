@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections import deque
 
+from pypto_core.solver.extraction import best_plan
 from pypto_core.solver.model import Model
 from pypto_core.solver.problem import Stated, stated_orders
 from pypto_core.solver.search import Answer, Search
@@ -114,7 +115,7 @@ def _refit(
             for a, b in pairs[fact]:
                 extra[b] = extra.get(b, 0) | 1 << a
         trial = Search(model, steps, steps, model.problem.node_budget, extra)
-        found = trial.best()
+        found = best_plan(trial)
         states += trial.states
         if found is not None:
             best, kept, before = found.sequence, kept + stretch, trial.before

@@ -88,7 +88,7 @@ def shortest_cycle(graph: nx.DiGraph[str]) -> tuple[str, ...]:
 def _way(graph: nx.DiGraph[str], start: str, end: str) -> list[str]:
     import networkx as nx
 
-    return list(nx.shortest_path(graph, start, end))
+    return nx.shortest_path(graph, start, end)  # pyright: ignore[reportUnknownMemberType]
 
 
 def explain_cycle(model: Model) -> Explanation | None:

@@ -16,11 +16,11 @@ only atoms run that neither need, make nor destroy anything contested, so that i
 from __future__ import annotations
 
 import copy
-import heapq
 from collections.abc import Iterator
 
 import attrs
 
+from pypto_core.solver.branching import State, branches
 from pypto_core.solver.closure import relevant
 from pypto_core.solver.inference import infer, with_chains
 from pypto_core.solver.model import Model, bits
@@ -276,7 +276,7 @@ class Search:
         if not self._reaches(held, ran):
             self._remember(self.dead, held, ran, UNBOUNDED)
             return False
-        return _Frame(key, chosen, budget, iter(self._branches(held, ran, chosen, choices, slack)))
+        return _Frame(key, chosen, budget, iter(branches(self, State(held, ran, chosen), choices, slack)))
 
     def _best_choice(self, held: int, ran: int, chosen: int, choices: list[int]) -> int:
         """An atom of an open choice that serves as well as any other of it, as a mask; 0 when there is none.
@@ -323,7 +323,7 @@ class Search:
                         again = True
         return held, ran, chosen & ~ran
 
-    def _usable(self, ran: int) -> int:
+    def usable(self, ran: int) -> int:
         """The atoms that may still run as far as orders go."""
         usable = self.alive & ~ran
         for i, later in self.blocked_by.items():
@@ -333,7 +333,7 @@ class Search:
 
     def _needs(self, held: int, ran: int, chosen: int) -> tuple[int, list[int]]:
         """Optional atoms that are the last makers of a need, and the open choices; -1 for a hopeless state."""
-        usable = self._usable(ran)
+        usable = self.usable(ran)
         demanded = (self.must | chosen) & ~ran
         given = demanded | self.free & ~ran
         goal, forced = self.model.goal, 0
@@ -357,7 +357,7 @@ class Search:
     def _reaches(self, held: int, ran: int) -> bool:
         """Whether goals and demands are in the relaxed closure of a state."""
         requires, makes, waits = self.model.requires, self.model.makes, self.waits
-        usable = self._usable(ran)
+        usable = self.usable(ran)
         left = [i for i in self.order if usable >> i & 1]
         size = -1
         while size != len(left):
@@ -371,101 +371,6 @@ class Search:
                     ran |= 1 << i
             left = rest
         return not self.model.goal & ~held and not self.must & ~ran
-
-    def _branches(self, held: int, ran: int, chosen: int, choices: list[int], slack: int) -> Iterator[int]:
-        """The atoms to try next, most promising first.
-
-        Optional ones count when they make something that is or may be needed; with nothing to spare, only
-        when an open choice asks for them.
-        """
-        demanded = (self.must | chosen) & ~ran
-        wanted = 0
-        for able in choices:
-            wanted |= able
-        if slack > 0:
-            wanted |= self._useful(held, ran, chosen)
-        active = demanded | (wanted | self.free) & self._usable(ran)
-        able_now = 0
-        for i in bits(active & (self.touchy_mask | wanted)):
-            if self.runnable(i, held, ran, chosen):
-                if demanded >> i & 1 or self.model.makes[i] & ~held:
-                    able_now |= 1 << i
-        able_now &= self._stubborn(held, ran, chosen, active, able_now, choices)
-        ranked = [
-            (self._harm(i, held, demanded), i) for i in bits(able_now) if not self.hopeless(i, held, ran)
-        ]
-        for _, i in sorted(ranked):
-            yield i
-
-    def _stubborn(
-        self, held: int, ran: int, chosen: int, active: int, able_now: int, choices: list[int]
-    ) -> int:
-        """A set of atoms of which every completion can begin with one: the one with the fewest to try.
-
-        Such a set holds an atom that every completion contains, with each atom that can run now all those
-        whose order with it matters, and with each that can't all makers of one thing that it lacks. The first
-        atom of a completion that is in the set can run now and be moved to the front.
-        """
-        best, fewest = -1, able_now.bit_count()
-        demanded = (self.must | chosen) & ~ran
-        seeds = [1 << i for i in bits(able_now & demanded)]
-        seeds += [able for able in choices if not able & ~active]
-        for seed in seeds:
-            if fewest <= 1:
-                break
-            found = self._close(seed, held, ran, chosen, active, able_now, fewest)
-            count = (found & able_now).bit_count()
-            if found and count < fewest:
-                best, fewest = found, count
-        return best
-
-    def _close(
-        self, seed: int, held: int, ran: int, chosen: int, active: int, able_now: int, limit: int
-    ) -> int:
-        """The stubborn set that grows from a seed; 0 when it holds at least ``limit`` atoms to try."""
-        found, todo = 0, seed
-        while todo:
-            low = todo & -todo
-            i = low.bit_length() - 1
-            found |= low
-            lacking = self.model.requires[i] & ~held
-            behind = (self.waits[i] | self.pred[i] & chosen) & ~ran
-            if lacking or behind:
-                more = 0 if behind & found else behind & -behind
-                if lacking and not behind:
-                    sets = [self.makers[b] & active for b in bits(lacking)]
-                    more = min(sets, key=lambda able: ((able & ~found).bit_count(), able))
-            else:
-                more = self.clash[i] & active
-                if (found & able_now).bit_count() >= limit:
-                    return 0
-            todo = (todo | more) & ~found
-        return found
-
-    def _harm(self, i: int, held: int, demanded: int) -> int:
-        """How many uses still to come atom i would spoil, and a little when it makes nothing new."""
-        lost = sum((self.users[b] & demanded).bit_count() for b in bits(self.model.kills[i] & held))
-        return 2 * lost + (0 if self.model.makes[i] & ~held else 1)
-
-    def _useful(self, held: int, ran: int, chosen: int) -> int:
-        """Optional atoms that can serve something: makers, backwards, of what may be needed now or again."""
-        usable = self._usable(ran)
-        demanded = (self.must | chosen) & ~ran
-        want, secure = self.model.goal, held
-        for b in range(len(self.users)):
-            if self.users[b] & demanded:
-                want |= 1 << b
-            if self.killers[b] & usable:
-                secure &= ~(1 << b)
-        keep, seen = 0, secure
-        while want & ~seen:
-            fresh = want & ~seen
-            seen |= fresh
-            for b in bits(fresh):
-                for i in bits(self.makers[b] & usable & ~keep & ~demanded):
-                    keep |= 1 << i
-                    want |= self.model.requires[i]
-        return keep
 
     # -- the least plan ------------------------------------------------------------------------------------
 
@@ -504,13 +409,6 @@ class Search:
         self.states += relaxed.states
         return cost + apart
 
-    def best(self) -> Answer | None:
-        """The least plan, or None when there is none."""
-        cost = self.least_cost()
-        if cost is None:
-            return None
-        return Answer(_Extraction(self, cost).sequence(), self.base + cost, self.states)
-
 
 def _packing(choices: list[int]) -> int:
     """How many of the choices share no atom, taken greedily: so many providers are needed at least."""
@@ -520,75 +418,3 @@ def _packing(choices: list[int]) -> int:
             used |= able
             count += 1
     return count
-
-
-class _Extraction:
-    """Reads the least sequence off a search that has a completion within ``budget``."""
-
-    def __init__(self, search: Search, budget: int) -> None:
-        self.search, self.budget = search, budget
-        self.held, self.ran = search.model.start, 0
-        self.ready: list[int] = []
-        self.refused: list[int] = []
-        self.by_property: dict[int, list[int]] = {}
-        self.by_atom: dict[int, list[int]] = {}
-
-    def sequence(self) -> list[int]:
-        search = self.search
-        for i in sorted(search.order):
-            self._watch(i)
-        found: list[int] = []
-        while search.model.goal & ~self.held or search.must & ~self.ran:
-            i = heapq.heappop(self.ready)
-            if self._lacks(i):
-                self._watch(i)
-            elif self._acceptable(i):
-                found.append(i)
-                self._run(i)
-            else:
-                self.refused.append(i)
-        return found
-
-    def _lacks(self, i: int) -> bool:
-        return bool(self.search.model.requires[i] & ~self.held or self.search.waits[i] & ~self.ran)
-
-    def _watch(self, i: int) -> None:
-        """Queue atom i, or leave it with one thing that it waits for."""
-        lacking = self.search.model.requires[i] & ~self.held
-        behind = self.search.waits[i] & ~self.ran
-        if lacking:
-            self.by_property.setdefault(lacking & -lacking, []).append(i)
-        elif behind:
-            self.by_atom.setdefault(behind & -behind, []).append(i)
-        else:
-            heapq.heappush(self.ready, i)
-
-    def _acceptable(self, i: int) -> bool:
-        search = self.search
-        demanded = search.must >> i & 1
-        price = 1 - demanded
-        if price > self.budget or search.blocked_by.get(i, 0) & self.ran:
-            return False
-        if demanded and search.safe(i, self.held, self.ran):
-            return True
-        if search.hopeless(i, self.held, self.ran):
-            return False
-        kills, makes = search.model.kills[i], search.model.makes[i]
-        ready = self.ready + self.refused + search.woken_by(i, self.held)
-        return search.completable(self.held & ~kills | makes, self.ran | 1 << i, self.budget - price, ready)
-
-    def _run(self, i: int) -> None:
-        search = self.search
-        self.budget -= 1 - (search.must >> i & 1)
-        new = search.model.makes[i] & ~self.held
-        self.held = self.held & ~search.model.kills[i] | search.model.makes[i]
-        self.ran |= 1 << i
-        woken = self.by_atom.pop(1 << i, [])
-        for b in bits(new):
-            woken += self.by_property.pop(1 << b, [])
-        quiet = search.must >> i & 1 and search.plain[i]
-        if not quiet or search.model.requires[i] & search.contested:
-            woken += self.refused
-            self.refused = []
-        for j in woken:
-            self._watch(j)

@@ -14,6 +14,7 @@ from pypto_core.solver.conflict import explain_core, minimal_core
 from pypto_core.solver.contraction import keep_implied
 from pypto_core.solver.cycles import explain_cycle
 from pypto_core.solver.errors import GAVE_UP, NO_ORDER, Explanation, NoPlanError
+from pypto_core.solver.extraction import best_plan
 from pypto_core.solver.facts import FactKind
 from pypto_core.solver.lock import fact_hash
 from pypto_core.solver.missing import unreachable
@@ -50,7 +51,7 @@ def solve(problem: Problem) -> Plan:
         chosen = _choose(model)
         if chosen is None:
             raise NoPlanError(_explain(model))
-        answer = chosen.search.best()
+        answer = best_plan(chosen.search)
         if answer is None:
             raise InternalError("the optional passes fit and yet no plan does")
         answer, kept, notes = keep_implied(model, answer)

@@ -1,4 +1,4 @@
-"""Problems of up to 25 passes against an answer-set program: another author's search, another formulation."""
+"""Random problems of up to 25 passes against clingo, which knows nothing of this search."""
 
 from __future__ import annotations
 
@@ -6,98 +6,67 @@ import random
 
 import pytest
 
-from pypto_core.contract import PassContract, Relation, Role, before
-from pypto_core.solver import Goal, NoPlanError, Origin, PassEntry, Problem, check_plan, solve
+from pypto_core.contract import OrderFact, PassContract, Relation, Role
+from pypto_core.solver import Goal, NoPlanError, PassEntry, Problem, check_plan, solve
 
-# A pass runs at most once; time 1..n holds at most one pass a step, without gaps.
-PROGRAM = """
-{ at(P, T) : pass(P) } 1 :- time(T).
-:- at(P, T), at(P, U), T < U.
-used(T) :- at(_, T).
-:- used(T), T > 1, not used(T - 1).
-ran(P) :- at(P, _).
-:- must(P), not ran(P).
-holds(X, 0) :- initial(X).
-holds(X, T) :- at(P, T), produces(P, X).
-holds(X, T) :- used(T), holds(X, T - 1), not lost(X, T).
-lost(X, T) :- at(P, T), kills(P, X).
-:- at(P, T), requires(P, X), not holds(X, T - 1).
-:- before(A, B), at(A, T), at(B, U), U < T.
-last(T) :- used(T), not used(T + 1).
-last(0) :- not used(1).
-:- goal(X), last(T), not holds(X, T).
-#minimize { 1, P : ran(P), optional(P) }.
-"""
+pytest.importorskip("clingo")
+from solver_asp import clingo_cost  # noqa: E402
 
 
-def draw_problem(seed: int) -> Problem:
+def walked(seed: int) -> Problem:
+    """A problem made along a sequence that mostly works, then disturbed, so that about half have a plan."""
     rng = random.Random(seed)
-    count = rng.randint(8, 25)
-    props = [f"p{i}" for i in range(rng.randint(4, 12))]
-    killers = set(rng.sample(range(count), rng.randint(0, 3)))
-    entries = []
-    for i in range(count):
-        name = f"n{i:02d}"
-        needs = rng.sample(props, rng.choice([0, 1, 1, 2]))
-        makes = rng.sample(props, rng.choice([1, 1, 2]))
-        lost = rng.sample(props, 1) if i in killers else []
-        others = [f"n{j:02d}" for j in range(count) if j != i]
-        order = [before(rng.choice(others), "because")] if rng.random() < 0.3 else []
-        role = Role.MUST if rng.random() < 0.15 else Role.PROVIDE
+    count = rng.randint(8, 22)
+    names = [f"n{k:02d}" for k in range(count)]
+    rng.shuffle(names)
+    props = [f"p{k}" for k in range(count)]
+    held = [props[0]]
+    entries: list[PassEntry] = []
+    for k, name in enumerate(names):
+        needs = rng.sample(held[-5:], min(len(held[-5:]), rng.randint(0, 2)))
+        makes = {props[min(k, count - 1)] if rng.random() < 0.6 else rng.choice(props[: k + 1])}
+        kills = {rng.choice(held)} if rng.random() < 0.25 else set[str]()
+        order = [
+            OrderFact(
+                rng.choice((Relation.BEFORE, Relation.STRICTLY_BEFORE)),
+                rng.choice(names[k + 1 :] if k + 1 < count and rng.random() < 0.85 else names),
+            )
+            for _ in range(rng.random() < 0.5)
+        ]
         contract = PassContract(
-            name=name, requires=needs, produces=makes, invalidates=lost, order=order, role=role
+            name=name,
+            requires=needs,
+            produces=makes,
+            invalidates=kills,
+            order=[o for o in order if o.other != name],
+            role=Role.MUST if rng.random() < 0.25 else Role.PROVIDE,
+            runs=(name, f"{name}#2") if rng.random() < 0.15 and count < 20 else (),
         )
-        entries.append(PassEntry(contract, Origin("test", "1")))
-    goals = [Goal(p) for p in rng.sample(props, rng.randint(1, 3))]
-    return Problem(passes=entries, goals=goals, initial=frozenset(rng.sample(props, 1)))
+        entries.append(PassEntry(contract))
+        held = [p for p in held if p not in kills - makes] + sorted(makes - set(held))
+    rng.shuffle(entries)
+    goals = [Goal(p) for p in rng.sample(held, min(3, len(held)))]
+    if rng.random() < 0.3:
+        goals.append(Goal(rng.choice(props)))
+    return Problem(passes=entries, initial={props[0]}, goals=goals)
 
 
-def facts_of(problem: Problem) -> str:
-    lines = [f"time(1..{len(problem.passes)})."]
-    lines += [f'initial("{p}").' for p in sorted(problem.initial)]
-    lines += [f'goal("{g.property}").' for g in problem.goals]
-    for entry in problem.passes:
-        c = entry.contract
-        lines.append(f'pass("{c.name}").')
-        lines.append(f'{"must" if c.role is Role.MUST else "optional"}("{c.name}").')
-        lines += [f'requires("{c.name}","{p}").' for p in sorted(c.requires)]
-        lines += [f'produces("{c.name}","{p}").' for p in sorted(c.produces)]
-        lines += [f'kills("{c.name}","{p}").' for p in sorted(c.invalidates - c.produces)]
-        assert all(f.relation is Relation.BEFORE for f in c.order)
-        lines += [f'before("{c.name}","{f.other}").' for f in c.order]
-    return "\n".join(lines)
-
-
-def asp_cost(problem: Problem) -> int | None:
-    """The least number of optional passes, or None when there is no plan."""
-    clingo = pytest.importorskip("clingo")
-    control = clingo.Control(["--opt-mode=opt", "-Wnone"])
-    control.add("base", [], PROGRAM + facts_of(problem))
-    control.ground([("base", [])])
-    best: list[int] = []
-    with control.solve(yield_=True) as handle:
-        for model in handle:
-            best = list(model.cost)
-        if not handle.get().satisfiable:
-            return None
-    return best[0] if best else 0
-
-
-@pytest.mark.parametrize("first", range(0, 60, 10))
-def test_feasibility_and_cost(first: int) -> None:
-    for seed in range(first, first + 10):
-        problem = draw_problem(seed)
-        wanted = asp_cost(problem)
+@pytest.mark.parametrize("block", range(6))
+def test_solvable_and_cost_as_clingo_finds_them(block: int) -> None:
+    solved = unsolvable = 0
+    for seed in range(block * 10, block * 10 + 10):
+        problem = walked(seed)
+        try:
+            expected = clingo_cost(problem)
+        except TimeoutError:
+            continue
         try:
             plan = solve(problem)
-        except NoPlanError:
-            assert wanted is None, f"seed {seed}: clingo finds a plan of cost {wanted}"
+        except NoPlanError as error:
+            assert expected is None, (seed, error.render())
+            unsolvable += 1
             continue
-        assert wanted is not None, f"seed {seed}: clingo finds no plan, we {plan.spec()}"
-        assert plan.cost == wanted, f"seed {seed}: {plan.spec()}"
+        solved += 1
+        assert plan.cost == expected, seed
         assert check_plan(problem, plan) is None
-
-
-def test_both_answers_occur() -> None:
-    answers = {asp_cost(draw_problem(seed)) is None for seed in range(20)}
-    assert answers == {True, False}
+    assert solved and unsolvable

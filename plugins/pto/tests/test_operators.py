@@ -184,18 +184,6 @@ def test_an_operator_is_written(modules: Any, dtype: str, body: str, line: str) 
         assert line in lines, "\n".join(lines)
 
 
-def test_columns_are_seen_as_rows_by_element_wise_instructions(write: Any, body_of: Any) -> None:
-    source = LOADED.format(dt="FP32") + (
-        "r = pl.row_max(x, t)\nq = pl.mul(r, r)\nz = pl.row_expand_sub(x, q)\n"
-        "out = pl.store(z, [0, 0], out)\nreturn out\n"
-    )
-    for planner in ("ptoas", "pypto"):
-        lines = body_of(write(PARAMS.format(dt="FP32"), source, planner=planner))
-        assert f"%row = pto.treshape %r : {C} -> vec[1x32xf32]" in lines
-        assert "pto.tmul ins(%row, %row : vec[1x32xf32], vec[1x32xf32]) outs(%row_1 : vec[1x32xf32])" in lines
-        assert f"pto.trowexpandsub ins(%x, %q : {T}, {C}) outs(%z : {T})" in lines
-
-
 ATOMIC = """
 x = pl.load(a, [0, 0], [32, 64])
 out = pl.store(x, [0, 0], out, atomic=pl.AtomicType.Add)

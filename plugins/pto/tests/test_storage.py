@@ -384,3 +384,16 @@ def test_different_tensors_on_different_paths_are_refused() -> None:
     function = b.function("k", [first, second, flag], [stmt], kind=FunctionType.AIV)
     with pytest.raises(UserError, match="different tensors on different paths"):
         function_lines(function, ctx, recipes_of(ctx))
+
+
+def test_columns_are_seen_as_rows_by_element_wise_instructions(body_of: Any) -> None:
+    """Where no pass has done so before."""
+    x, scratch = load("x", place("one")), load("t", place("two"))
+    column = made("r", "tile.row_max", x.var, scratch.var, at=place("three"))
+    square = made("q", "tile.mul", column.var, column.var, at=place("four"))
+    spread = made("z", "tile.row_expand_sub", x.var, square.var, at=place("five"))
+    lines = body_of(text_of([x, scratch, column, square, spread]))
+    tall, flat, tile = "vec[16x1xf32]", "vec[1x16xf32]", "vec[16x64xf32]"
+    assert lines.count(f"%row = pto.treshape %r : {tall} -> {flat}") == 1
+    assert f"pto.tmul ins(%row, %row : {flat}, {flat}) outs(%row_1 : {flat})" in lines
+    assert f"pto.trowexpandsub ins(%x, %q : {tile}, {tall}) outs(%z : {tile})" in lines

@@ -10,6 +10,7 @@ import numpy as np
 from pypto_core.contract import ArrayValue, RunResult
 from pypto_core.diagnostics import UserError
 from pypto_core.ir import (
+    DataType,
     Function,
     ParamDirection,
     ScalarType,
@@ -17,6 +18,7 @@ from pypto_core.ir import (
     TileType,
     Var,
     base_name,
+    int_range,
 )
 from pypto_plugin_simulator.formats import Array, numpy_dtype, poisoned
 from pypto_plugin_simulator.frame import Frame, bind_parameters
@@ -91,12 +93,28 @@ def _names(function: Function) -> list[str]:
     ]
 
 
+def _check_number(param: Var, dtype: DataType, number: float) -> None:
+    """An integer parameter takes the integers of its type and no others: the device gets nothing else either."""
+    if not dtype.is_int:
+        return
+    low, high = int_range(dtype)
+    if not (isinstance(number, int) and low <= number <= high):
+        raise UserError(
+            f"'{base_name(param.name_hint)}' is of type {dtype}, which has no value {number}",
+            code="SIM-003",
+            span=param.span,
+            facts={"least": low, "greatest": high},
+            remedy="give an integer of that range",
+        )
+
+
 def _argument(param: Var, value: Any) -> Any:
     kind = param.type
     name = base_name(param.name_hint)
     if isinstance(kind, ScalarType):
         number: Any = value.item() if hasattr(value, "item") and np.size(value) == 1 else value
         if type(number) in (bool, int, float):
+            _check_number(param, kind.dtype, number)
             return number
         raise UserError(
             f"'{name}' takes a number, not a {type(value).__name__}", code="SIM-003", span=param.span

@@ -140,7 +140,7 @@ class _Renamer(TypeFollower):
         if value is None:
             raise self.unassigned(var, None, self.stmt)
         if isinstance(value, Var) and value in self.known.doubtful:
-            key = (value, *map(id, (fact for fact, _ in self.facts)))
+            key = (value, *((id(condition), holds) for condition, holds in self.facts))
             self.reads.setdefault(key, (var, value, tuple(self.facts), self.stmt))
         return value
 

@@ -21,8 +21,8 @@ PAGES = (
     CodePage(
         "PT342",
         "An accumulator that can't be parked in L1 as it is",
-        "On its way to L1 the accumulator has to be narrowed to an element type that the machine lists. Convert it with "
-        "`pl.cast(x, pl.BF16, mode='rint')`, which happens on the way.",
+        "On its way to L1 the accumulator has to be narrowed to an element type that the machine lists. Convert it "
+        "with `pl.cast(x, pl.BF16, mode='rint')`, which happens on the way.",
     ),
     CodePage(
         "PT343",
@@ -38,8 +38,8 @@ PAGES = (
     CodePage(
         "PT345",
         "A symbol that nothing defines",
-        "A valid extent of a kernel's tensor uses a symbol that is no parameter, no extent of a tensor and never stands "
-        "alone in a valid shape, so that no caller could say what it is. Name it alone somewhere, or make it a "
+        "A valid extent of a kernel's tensor uses a symbol that is no parameter, no extent of a tensor and never "
+        "stands alone in a valid shape, so that no caller could say what it is. Name it alone somewhere, or make it a "
         "parameter.",
     ),
     CodePage(

@@ -45,7 +45,7 @@ from pypto_core.ir import (
     walk_stmts,
 )
 from pypto_core.ops import alias_source, create_call, is_view, op_of
-from pypto_plugin_tile.origins import returned_parameter
+from pypto_plugin_tile.origins import Results
 
 
 def fuse_create_assemble_to_slice(program: Program, ctx: Any) -> Program:
@@ -76,7 +76,7 @@ class Fusion:
 class _Fuser(Mutator):
     def __init__(self, function: Function, functions: Mapping[str, Function]) -> None:
         super().__init__()
-        self.functions = functions
+        self.functions, self.results = functions, Results(functions)
         self.same = _Aliases(function, functions)
         self.uses: Counter[Var] = Counter()
         self.definitions: dict[Var, AssignStmt] = {}
@@ -145,7 +145,7 @@ class _Fuser(Mutator):
         if not isinstance(value, Call | Submit):
             return None
         callee = self.functions.get(value.op.name)
-        position = None if callee is None else returned_parameter(callee, index)
+        position = self.results.parameter(value.op.name, index)
         if callee is None or position is None or position >= len(value.args):
             return None
         buffer = value.args[position]

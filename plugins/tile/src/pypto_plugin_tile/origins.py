@@ -102,6 +102,30 @@ def _written(call: Call) -> Expr | None:
     return call.args[written[0]] if len(written) == 1 else None
 
 
+class Results:
+    """Which parameters functions return, however they call them by then."""
+
+    def __init__(self, functions: Mapping[str, Function]) -> None:
+        self._functions = functions
+        self._origins: dict[str, Origins] = {}
+
+    def parameter(self, name: str, index: int) -> int | None:
+        """The position of the parameter that function ``name`` returns at ``index``, when all returns agree."""
+        function = self._functions.get(name)
+        if function is None:
+            return None
+        if name not in self._origins:
+            self._origins[name] = Origins(function, self._functions)
+        positions = {p: i for i, p in enumerate(function.params)}
+        found: set[int | None] = set()
+        for stmt in walk_stmts(function.body):
+            if isinstance(stmt, ReturnStmt):
+                value = stmt.values[index] if index < len(stmt.values) else None
+                origin = None if value is None else self._origins[name].of(value)
+                found.add(None if origin is None else positions[origin])
+        return found.pop() if len(found) == 1 else None
+
+
 def returned_parameter(function: Function, index: int) -> int | None:
     """Which of its parameters a function returns at ``index``, when all its returns say the same one."""
     found: set[int | None] = set()

@@ -79,6 +79,7 @@ _BEFORE_MEMORY = (
                 after("InsertMxScaleAddr", "scale tiles are bound before anything is copied"),
                 before("LowerAutoVectorSplit", "what is split has its final layout"),
                 before("ExpandMixedKernel", "copies belong to the core of their operator"),
+                before("LowerPipelineToSlots", "what is bound to a slot has its final layout"),
                 before("LowerPipelineLoops", "copies belong to the stage of their operator"),
                 before("InitMemRef", "new tiles need a place like all others"),
             ),
@@ -117,6 +118,22 @@ _BEFORE_MEMORY = (
         run=f"{_HERE}.tensor_strides:materialize_tensor_strides",
         summary="write out the strides of tensor views",
     ),
+    Pass(
+        contract=PassContract(
+            name="FuseCreateAssembleToSlice",
+            requires={"SplitIncoreOrch", "SSAForm"},
+            produces={"SSAForm"},
+            role=Role.OPTIMISE,
+            order=(
+                after("FlattenCallExpr", "calls are looked for as statements of their own"),
+                after("OptimizeOrchTensors", "calls and their tensors are final"),
+                before("InitMemRef", "a part of a tensor lies where the tensor does"),
+                before("DeriveCallDirections", "it is the last to change what calls are given"),
+            ),
+        ),
+        run=f"{_HERE}.create_assemble:fuse_create_assemble_to_slice",
+        summary="let kernels write into the part of a tensor that their result would be copied to",
+    ),
 )
 
 _AFTER_MEMORY = (
@@ -134,19 +151,6 @@ _AFTER_MEMORY = (
         run=f"{_HERE}.no_op_reshape:fold_no_op_reshape",
         scope=PassScope.FUNCTION,
         summary="make reshapes that change nothing other names",
-    ),
-    Pass(
-        contract=PassContract(
-            name="FuseCreateAssembleToSlice",
-            requires={"SplitIncoreOrch"},
-            role=Role.OPTIMISE,
-            order=(
-                after("OptimizeOrchTensors", "calls and their tensors are final"),
-                before("DeriveCallDirections", "it is the last to change what calls are given"),
-            ),
-        ),
-        run=f"{_HERE}.create_assemble:fuse_create_assemble_to_slice",
-        summary="let kernels write into the part of a tensor that their result would be copied to",
     ),
     Pass(
         contract=PassContract(
