@@ -68,6 +68,9 @@ def _row(host: Host, value: Pass) -> dict[str, Any]:
     }
 
 
+_SINGLE = ("distribution", "version", "scope", "role", "options")
+
+
 def _show_one(host: Host, value: Pass) -> None:
     out = console()
     row = _row(host, value)
@@ -75,6 +78,7 @@ def _show_one(host: Host, value: Pass) -> None:
     for key, shown in row.items():
         if key in ("name", "summary", "order") or not shown:
             continue
-        out.print(f"  {key:<12} {', '.join(shown) if isinstance(shown, list) else shown}")
+        values: list[object] = shown if key not in _SINGLE else [shown]
+        out.print(f"  {key:<12} {', '.join(map(str, values))}")
     for fact in row["order"]:
         out.print(f"  {fact['relation']:<12} {fact['other']}: {fact['reason']}")

@@ -6,7 +6,7 @@ import inspect
 import runpy
 import zipfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -38,9 +38,15 @@ _TOLERANCE = click.FloatRange(min=0.0)
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Python file with golden(**inputs) -> {output: array} and perhaps inputs(rng); it is executed.",
 )
-@click.option("--rtol", type=_TOLERANCE, default=0.0, show_default=True, help="Relative tolerance against golden.")
-@click.option("--atol", type=_TOLERANCE, default=0.0, show_default=True, help="Absolute tolerance against golden.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of random inputs.")
+@click.option(
+    "--rtol", type=_TOLERANCE, default=0.0, show_default=True, help="Relative tolerance against golden."
+)
+@click.option(
+    "--atol", type=_TOLERANCE, default=0.0, show_default=True, help="Absolute tolerance against golden."
+)
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of random inputs."
+)
 @click.option("--save", type=click.Path(dir_okay=False, path_type=Path), help="Write the outputs as .npz.")
 @json_option
 def command(
@@ -111,10 +117,10 @@ def _load(path: Path) -> Mapping[str, Any]:
     import numpy as np  # only where arrays are read
 
     try:
-        archive = np.load(path, allow_pickle=False)
-        if not isinstance(archive, np.lib.npyio.NpzFile):
-            raise ValueError("it holds one array without a name")
-        with archive:
+        with path.open("rb") as stream:
+            archive = np.load(stream, allow_pickle=False)
+            if not isinstance(archive, np.lib.npyio.NpzFile):
+                raise ValueError("it holds one array without a name")
             return {name: archive[name] for name in archive.files}
     # A damaged archive fails in whatever way the layer that stumbles over it likes: zip, zlib, the array's header.
     except Exception as error:
@@ -181,7 +187,8 @@ def _golden(names: Mapping[str, Any], path: Path, arrays: Mapping[str, Any]) -> 
     everything = any(p.kind is p.VAR_KEYWORD for p in accepted.values())
     given = {name: array for name, array in arrays.items() if everything or name in accepted}
     try:
-        return {str(name): _wide(value) for name, value in dict(function(**given)).items()}
+        outputs = dict(cast("Mapping[str, Any]", function(**given)))
+        return {str(name): _wide(value) for name, value in outputs.items()}
     except (Exception, SystemExit) as error:
         raise UserError(
             f"the golden function fails: {type(error).__name__}: {error}",

@@ -9,7 +9,6 @@ from pypto_core.diagnostics import UserError
 from pypto_core.host.catalogue import catalogued, distribution_for
 from pypto_core.host.health import PluginRecord
 
-
 # Kinds that have a command of their own to list them.
 _LISTED = frozenset({"backend", "pass", "property"})
 
@@ -63,7 +62,11 @@ def _remedy(kind: str, name: str, names: list[str], health: tuple[PluginRecord, 
     folded = {n.lower(): n for n in [*names, *catalogued(kind)]}
     close = difflib.get_close_matches(name.lower(), sorted(folded), n=1)
     if not close:
-        return f"see what there is with: pypto {_plural(kind)}" if kind in _LISTED else f"choose a {kind} from these"
+        return (
+            f"see what there is with: pypto {_plural(kind)}"
+            if kind in _LISTED
+            else f"choose a {kind} from these"
+        )
     near = folded[close[0]]
     further = "" if near in names else install_advice(kind, near, health)
     return f"did you mean {near}?" + (f" ({further})" if further else "")

@@ -111,9 +111,7 @@ def _term_bounds(term: Expr, bounds: Bounds) -> tuple[int | None, int | None]:
     return None, None
 
 
-def _divided_bounds(
-    term: FloorMod | FloorDiv, divisor: int, bounds: Bounds
-) -> tuple[int | None, int | None]:
+def _divided_bounds(term: FloorMod | FloorDiv, divisor: int, bounds: Bounds) -> tuple[int | None, int | None]:
     low, high = bounds_of(term.left, bounds)
     if isinstance(term, FloorDiv):
         return None if low is None else low // divisor, None if high is None else high // divisor

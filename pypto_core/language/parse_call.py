@@ -325,7 +325,11 @@ def literal(ctx: Context, value: int | float, dtype: DataType, node: ast.expr) -
         low, high = int_range(dtype)
         if not low <= value <= high:
             raise ctx.fail(
-                ParserTypeError, f"{int_text(int(value))} does not fit {dtype}", node, "", {"least": low, "greatest": high}
+                ParserTypeError,
+                f"{int_text(int(value))} does not fit {dtype}",
+                node,
+                "",
+                {"least": low, "greatest": high},
             )
     return ConstInt(int(value), dtype, span=ctx.span(node))
 

@@ -177,12 +177,17 @@ def parse_program(text: str, filename: str = DEFAULT_NAME) -> Program:
 
 def loads(path: str | Path) -> Program | Function:
     """The one program or function in a file; see :func:`parse`."""
-    return parse(_text(path), str(path))
+    return parse(_text(path), _shown(path))
 
 
 def loads_program(path: str | Path) -> Program:
     """The one program in a file; see :func:`parse_program`."""
-    return parse_program(_text(path), str(path))
+    return parse_program(_text(path), _shown(path))
+
+
+def _shown(path: str | Path) -> str:
+    """The path as text that can be written anywhere; names of files may hold bytes that are no characters."""
+    return str(path).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _text(path: str | Path) -> str:
@@ -191,7 +196,8 @@ def _text(path: str | Path) -> str:
     except UnicodeDecodeError:
         raise UserError(f"{path} is no UTF-8 text", code="PT113", remedy="save it as UTF-8") from None
     except OSError as error:
-        raise UserError(f"{path} can't be read: {error.strerror}",
+        raise UserError(
+            f"{path} can't be read: {error.strerror}",
             code="PT113",
             remedy="give the path of a .py file",
         ) from None

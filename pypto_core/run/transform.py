@@ -19,7 +19,7 @@ def transform(step: PipelineStep, program: Program, context: PassContext) -> Pro
     an InternalError (PT910) that names pass and function. A pass that returns something else than it was given
     is an InternalError too (PT911).
     """
-    body = _blaming(step, "being loaded", step.pass_.load)
+    body = _blaming(step, "loading it", step.pass_.load)
     if step.pass_.scope is PassScope.PROGRAM:
         place = f"program {program.name}"
         return _checked(step, _blaming(step, place, body, program, context), Program, place)

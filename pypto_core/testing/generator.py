@@ -171,4 +171,3 @@ def _finish(d: Drawing) -> None:
     tiles = [t for t in dict.fromkeys(d.block.tiles) if tile_steps.tile_of(t).dtype is d.dtype]
     for tile in dict.fromkeys([*tiles[:1], d.pick(tiles), tiles[-1]]):
         tile_steps.store(d, "out", tile)
-

@@ -27,11 +27,14 @@ def entries(facts: tuple[tuple[str, str], ...] = FACTS, goal_directed: bool = Fa
     for row in DATA["order"]:
         rows.setdefault(row["pass"], []).append(row)
     found: list[PassEntry] = []
+    made: set[str] = set()
     for name, group in rows.items():
         runs = tuple(row["instance"] for row in group)
         order = tuple(before(b, f"{a} comes first", instance=a) for a, b in facts if a in runs)
-        made = set(group[0]["produced"]) - set(group[0]["required"])
-        optional = Role.PROVIDE if made else Role.OPTIMISE
+        # What an earlier pass establishes is kept here and not provided.
+        first = set(group[0]["produced"]) - set(group[0]["required"]) - made
+        made |= first
+        optional = Role.PROVIDE if first else Role.OPTIMISE
         found.append(
             PassEntry(
                 PassContract(

@@ -10,7 +10,7 @@ from pypto_core.contract import Role
 from pypto_core.solver import NoPlanError, Problem, check_plan, solve
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
 @given(corner_problems())
 def test_every_answer_is_that_of_brute_force(problem: Problem) -> None:
     best = judge(problem)

@@ -10,7 +10,7 @@ from pypto_core.contract import OrderFact, PassContract, Relation, Role
 from pypto_core.solver import Goal, NoPlanError, PassEntry, Problem, check_plan, solve
 
 pytest.importorskip("clingo")
-from solver_asp import clingo_cost  # noqa: E402
+from solver_asp import clingo_cost
 
 
 def walked(seed: int) -> Problem:
@@ -46,15 +46,15 @@ def walked(seed: int) -> Problem:
         held = [p for p in held if p not in kills - makes] + sorted(makes - set(held))
     rng.shuffle(entries)
     goals = [Goal(p) for p in rng.sample(held, min(3, len(held)))]
-    if rng.random() < 0.3:
+    if rng.random() < 0.5:
         goals.append(Goal(rng.choice(props)))
     return Problem(passes=entries, initial={props[0]}, goals=goals)
 
 
-@pytest.mark.parametrize("block", range(6))
+@pytest.mark.parametrize("block", range(3))
 def test_solvable_and_cost_as_clingo_finds_them(block: int) -> None:
     solved = unsolvable = 0
-    for seed in range(block * 10, block * 10 + 10):
+    for seed in range(block * 40, block * 40 + 40):
         problem = walked(seed)
         try:
             expected = clingo_cost(problem)

@@ -12,11 +12,10 @@ from pypto_core.diagnostics import UserError
 from pypto_core.host import Host, load_host
 from pypto_core.ir import Program
 from pypto_core.run import Pipeline, compile
-from pypto_core.testing import SSA_FEATURES, Feature, programs
+from pypto_core.testing import ALL_FEATURES, Feature, programs
 from pypto_plugin_pto.checker import check_text
 
-_HANDLED = [f for f in SSA_FEATURES if f not in (Feature.PIPELINE, Feature.UNROLL, Feature.INLINE)]
-VECTOR = [f for f in _HANDLED if f is not Feature.MATMUL]
+VECTOR = [f for f in ALL_FEATURES if f is not Feature.MATMUL]
 # Instructions of the vector unit that some machine does not have for integers; the generator does not ask which.
 NOT_TAKEN = "PTO-002"
 MIXED = "PTO-017"

@@ -53,7 +53,9 @@ def test_what_is_refused_can_mostly_fail(
             run_pass("ConvertToSSA")(run_pass("CtrlFlowTransform")(before))
         except UserError:
             refused += 1
-            harmless += not any(_reads_too_early(prove, before, n, m) for n in range(-2, 6) for m in range(-2, 6))
+            harmless += not any(
+                _reads_too_early(prove, before, n, m) for n in range(-2, 6) for m in range(-2, 6)
+            )
     assert refused > 40
     assert harmless <= refused * 0.12
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pypto_core.ir import walk_stmts
 from pypto_core.testing import SSA_FEATURES, Feature, random_program
 from pypto_plugin_tile.slices import canonicalize_tile_slice
 
@@ -30,14 +31,12 @@ def test_windows_of_windows(kit: Any) -> None:
     # outer
     s = pl.tile.slice(t, [32, 32], [8, 16])
     u = pl.tile.slice(s, [16, 16], [4, 8])
-    pl.store(pl.exp(u), [0, 0], y)
+    e = pl.exp(u)
+    pl.store(e, [0, 0], y)
     """
-    body = body.replace("pl.store(pl.exp(u), [0, 0], y)", "e = pl.exp(u)\n    pl.store(e, [0, 0], y)")
     _, after = folded(kit, f"{X}, {Y}", body)
     wanted = "t = pl.load(x, [0, 0], [64, 64])\nu = pl.tile.slice(t, [16, 16], [12, 24])\n"
     kit.equal(after, f"{X}, {Y}", wanted + "e = pl.exp(u)\npl.store(e, [0, 0], y)")
-    from pypto_core.ir import walk_stmts
-
     comments = [c.strip("# ") for s in walk_stmts(after["main"].body) for c in s.leading_comments]
     assert comments == ["outer"]
 
@@ -75,18 +74,14 @@ def test_extracts_read_the_tile_itself(kit: Any) -> None:
     body = f"""
     t = pl.load(a, [0, 0], [64, 64], {MAT})
     s = pl.tile.slice(t, [64, 32], [0, 32])
-    for k, (c,) in pl.range(0, 32, 16, init_values=(pl.create_tile([64, 64], pl.FP32, target_memory=pl.Mem.Acc),)):
+    z = pl.create_tile([64, 64], pl.FP32, target_memory=pl.Mem.Acc)
+    for k, (c,) in pl.range(0, 32, 16, init_values=(z,)):
         l = pl.tile.extract(s, 0, k, [64, 16], {LEFT})
         r = pl.tile.extract(t, k, 0, [16, 64], {RIGHT})
         m = pl.tile.matmul_acc(c, l, r, k == 0)
         d = pl.yield_(m)
     pl.store(d, [0, 0], out)
     """
-    body = body.replace(
-        "for k, (c,) in pl.range(0, 32, 16, init_values=(pl.create_tile([64, 64], pl.FP32, target_memory=pl.Mem.Acc),)):",
-        "z = pl.create_tile([64, 64], pl.FP32, target_memory=pl.Mem.Acc)\n"
-        "    for k, (c,) in pl.range(0, 32, 16, init_values=(z,)):",
-    )
     _, after = folded(kit, f"{A}, {OUT}", body)
     wanted = body.replace("    s = pl.tile.slice(t, [64, 32], [0, 32])\n", "")
     kit.equal(after, f"{A}, {OUT}", wanted.replace("extract(s, 0, k,", "extract(t, 0, 32 + k,"))
@@ -120,8 +115,15 @@ def test_operands_of_the_matrix_unit_are_cut_out(kit: Any) -> None:
     ],
 )
 def test_slices_that_say_more_than_a_window_stay(kit: Any, line: str) -> None:
-    body = f"t = pl.load(a, [0, 0], [64, 64], {MAT})\n{line}\nl = pl.move(s, {LEFT})\nr = pl.load(a, [0, 0], [16, 64], {MAT})\n"
-    body += f"q = pl.move(r, {RIGHT})\nc = pl.matmul(l, q)\npl.store(c, [0, 0], out)"
+    body = f"""
+    t = pl.load(a, [0, 0], [64, 64], {MAT})
+    {line}
+    l = pl.move(s, {LEFT})
+    r = pl.load(a, [0, 0], [16, 64], {MAT})
+    q = pl.move(r, {RIGHT})
+    c = pl.matmul(l, q)
+    pl.store(c, [0, 0], out)
+    """
     program, after = folded(kit, f"{A}, {OUT}", body)
     assert after is program
 

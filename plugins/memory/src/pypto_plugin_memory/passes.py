@@ -45,11 +45,11 @@ PASSES = (
             name="MaterializeSemanticAliases",
             requires=_TILES | {"HasMemRefs", "NormalizedStmtStructure"},
             produces=frozenset({"NormalizedStmtStructure", _CLOSED}),
-            forbids=frozenset({"AllocatedMemoryAddr"}),
             order=(
                 strictly_before(
                     "MemoryReuse", "what has to share storage does so before anything else may take it"
                 ),
+                strictly_before("AllocateMemoryAddr", "addresses are given to the storage that is left"),
             ),
             role=Role.OPTIMISE,
             touches=frozenset({"ir.control-flow"}),
@@ -63,7 +63,6 @@ PASSES = (
             name="MemoryReuse",
             requires=_TILES | {"HasMemRefs", "NormalizedStmtStructure", _CLOSED},
             produces=frozenset({"NormalizedStmtStructure"}),
-            forbids=frozenset({"AllocatedMemoryAddr"}),
             needs=frozenset({"planner:pypto"}),
             order=(strictly_before("AllocateMemoryAddr", "addresses are given to the storage that is left"),),
             role=Role.OPTIMISE,

@@ -500,11 +500,15 @@ class _Renamer(TypeFollower):
         """Refuse values of one variable whose types differ; only extents that name variables can."""
         for difference in mismatches(_unpinned(first), _unpinned(second)):
             name = base_name(var.name_hint)
+            sides = {"one": difference.left, "other": difference.right}
             raise UserError(
-                f"'{name}' leaves {where} with another {difference.what}",
+                f"{difference.what} of '{name}' differs between {where}",
                 code="PT334",
                 span=stmt.span,
-                facts={"one": difference.left, "other": difference.right, "function": self.function.name},
+                facts={
+                    "function": self.function.name,
+                    **(sides if difference.left != difference.right else {}),
+                },
                 remedy=f"compute the extent before it, or narrow '{name}' with pl.set_validshape after it",
             )
 

@@ -56,6 +56,7 @@ from pypto_core.ir import (
     updated,
     used_vars,
     walk,
+    walk_stmts,
 )  # fmt: skip
 from pypto_plugin_structure.exits import JUMPS, Exit, Exits, early_returns
 
@@ -109,8 +110,7 @@ class _Structurer:
         first = column[0]
         if isinstance(first, Var) and all(value is first for value in column):
             return first
-        name = first.name_hint if isinstance(first, Var) else "returned"
-        return Var(self.names.fresh(name, "out"), first.type, span=first.span)
+        return Var(self.names.fresh("result", "out"), first.type, span=first.span)
 
     def whole(self) -> Stmt:
         """The function's body."""
@@ -238,7 +238,7 @@ class _Structurer:
         if isinstance(stmt, ForStmt | WhileStmt):
             return self.loop(stmt)
         if isinstance(stmt, SpmdScopeStmt | SplitAivScopeStmt):
-            raise self.refused(stmt, "return", "a scope that runs on several cores")
+            raise self.refused(stmt, self.exits.of(stmt).kinds, "a scope that runs on several cores")
         return [self.rebuilt(stmt, stmt.return_vars if isinstance(stmt, IfStmt) else None)]
 
     def leave(self, stmt: Stmt) -> list[Stmt]:
@@ -267,8 +267,7 @@ class _Structurer:
         kinds = self.exits.of_all(flatten(stmt.body)).kinds
         stops = bool(kinds - {Exit.CONTINUE})
         if isinstance(stmt, ForStmt) and kinds and stmt.kind in (ForKind.Parallel, ForKind.Unroll):
-            word = next(k for k in Exit if k in kinds).value
-            raise self.refused(stmt, word, f"a {stmt.kind.name.lower()} loop, whose trips all run")
+            raise self.refused(stmt, kinds, f"a {stmt.kind.name.lower()} loop, whose trips all run")
         holders = tuple(
             Var(self.names.fresh(a.name_hint, "out"), a.type, span=a.span) for a in stmt.iter_args
         )
@@ -297,15 +296,16 @@ class _Structurer:
     ) -> list[Stmt]:
         """A while loop that ends when ``broken`` is set."""
         ahead: list[Stmt] = [_assign(broken, ConstBool(False), stmt.span)]
+        condition: Expr | None = None
         if isinstance(stmt, ForStmt):
             condition = self.counting(stmt, ahead, body)
         elif _harmless(stmt.condition):
             condition = stmt.condition
-        else:
+        if condition is None:
+            assert isinstance(stmt, WhileStmt)
             condition = self.asked_once(stmt, broken, holders, ahead, body)
-        if condition is not None:
+        else:
             condition = and_(not_(broken), condition)
-        assert condition is not None
         new = WhileStmt(
             condition, stmt.iter_args, seq((*body, *end), stmt.span), stmt.return_vars, span=stmt.span
         )
@@ -343,7 +343,7 @@ class _Structurer:
 
     def asked_once(
         self, stmt: WhileStmt, broken: Var, holders: tuple[Var, ...], ahead: list[Stmt], body: list[Stmt]
-    ) -> Expr | None:
+    ) -> Expr:
         """A condition that must not be evaluated after a break: it is kept in a variable."""
         go = self.new_flag("go")
         inits: dict[Var, Expr] = {a: a.init_value for a in stmt.iter_args}
@@ -360,11 +360,12 @@ class _Structurer:
         )
         return go
 
-    def refused(self, stmt: Stmt, word: str, where: str) -> UserError:
+    def refused(self, stmt: ForStmt | ScopeStmt, kinds: frozenset[Exit], where: str) -> UserError:
+        leaving = next(s for s in walk_stmts(stmt.body) if JUMPS.get(type(s)) in kinds)
         return UserError(
-            f"'{word}' can't leave {where}",
+            f"'{JUMPS[type(leaving)].value}' can't leave {where}",
             code="PT323",
-            span=stmt.span,
+            span=leaving.span if leaving.span.is_valid else stmt.span,
             facts={"function": self.function.name},
             remedy="use pl.range, whose trips run one after the other",
         )

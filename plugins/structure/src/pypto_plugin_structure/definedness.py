@@ -220,7 +220,7 @@ class _Proof:
         first = self.case(variables, values, facts)
         if first is not None and not self.defined(site.inits[index], first):
             return False
-        # Of another trip only what is said about its carries, or was known before the loop, is known.
+        # Of another trip only what is said about its flags, or was known before the loop, is known.
         kept = tuple(f for f in facts if self.lasting(f[0], site))
         key = (site.args[index], frozenset((term_key(e), h) for e, h in kept))
         if key in self.assumed:
@@ -230,8 +230,11 @@ class _Proof:
         return later is None or self.defined(site.yields[index], later)
 
     def lasting(self, expr: Expr, site: Loop) -> bool:
+        """Whether a fact is one that an induction over the trips can rest on: a carried flag, or not of the loop."""
+        if expr in site.args:
+            return True
         homes = self.known.homes
-        return all(v in site.args or homes.get(v, 0) in site.outer for v in used_vars(expr))
+        return all(homes.get(v, 0) in site.outer and v not in site.args for v in used_vars(expr))
 
     def impossible(self, facts: tuple[Fact, ...]) -> bool:
         """Whether two of the facts contradict each other, or one of them what is known."""

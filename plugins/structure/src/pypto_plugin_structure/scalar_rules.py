@@ -8,7 +8,7 @@ taken not to overflow; other integers wrap, and floats round, so for them only r
 from __future__ import annotations
 
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from pypto_core.ir import (
     Add,
@@ -239,22 +239,24 @@ def _divided(node: BinaryExpr, bounds: Bounds) -> Expr | None:
         return None
     divisor = node.right.value
     constant, terms = linear(node.left)
-    rest = {k: t for k, t in terms.items() if t[0] % divisor}
-    whole = {k: t for k, t in terms.items() if not t[0] % divisor}
-    remainder = _sum(constant % divisor, rest.values(), node)
+    whole: list[tuple[int, Expr]] = []
+    rest: list[tuple[int, Expr]] = []
+    for factor, term in terms.values():
+        left_over = factor % divisor if abs(factor) >= divisor else factor
+        if left_over:
+            rest.append((left_over, term))
+        if left_over != factor:
+            whole.append(((factor - left_over) // divisor, term))
+    remainder = _sum(constant % divisor, rest, node)
     low, high = bounds_of(remainder, bounds)
     inside = low is not None and high is not None and low >= 0 and high < divisor
     if isinstance(node, FloorMod):
         if inside:
             return _typed(remainder, node)
-        # Another constant alone is no gain, and `(i - start) % slots` has to stay as it is for the assembler.
-        if not whole and (constant % divisor or not constant):
+        if not whole and constant % divisor == constant:
             return None
         return make_binary(FloorMod, remainder, node.right, node.span)
-    if not inside:
-        return None
-    quotient = _sum(constant // divisor, [(f // divisor, t) for f, t in whole.values()], node)
-    return _typed(quotient, node)
+    return _typed(_sum(constant // divisor, whole, node), node) if inside else None
 
 
 def _gathered(node: BinaryExpr) -> Expr | None:
@@ -286,11 +288,11 @@ def _operators(expr: Expr) -> int:
     return 0
 
 
-def _sum(constant: int, terms: object, node: BinaryExpr) -> Expr:
+def _sum(constant: int, terms: Iterable[tuple[int, Expr]], node: BinaryExpr) -> Expr:
     """A sum of terms with factors, and a constant."""
     dtype = typing.cast(ScalarType, node.type).dtype
     total: Expr | None = None
-    for factor, term in typing.cast("list[tuple[int, Expr]]", terms):
+    for factor, term in terms:
         part = mul(term, ConstInt(factor, typing.cast(ScalarType, term.type).dtype)) if factor != 1 else term
         total = part if total is None else add(total, part)
     if total is None:

@@ -112,7 +112,7 @@ class _Unroller(Mutator):
             raise UserError(
                 f"the {name} of a loop to unroll must be a constant",
                 code="PT320",
-                span=bound.span if bound.span.is_valid else node.span,
+                span=node.span,
                 facts={"function": self.function.name},
                 remedy="use pl.range for bounds that are known only when the kernel runs",
             )
