@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from pypto_core.cli.choices import make_context, parse_options, target_options
-from pypto_core.cli.output import console, emit_json, json_option, table
+from pypto_core.cli.output import console, emit_json, error_console, json_option, table
 from pypto_core.contract import entry_function
-from pypto_core.diagnostics import UserError
+from pypto_core.diagnostics import UserError, render
 from pypto_core.host import load_host
 from pypto_core.run import as_program, compile, write_file
 
@@ -70,7 +70,8 @@ def command(
     Exit code 1 when they don't. Inputs are random unless --inputs gives them.
     """
     host = load_host()
-    context = make_context(host, backend, planner, parse_options(options))
+    given_options = parse_options(options)
+    context = make_context(host, backend, planner, given_options)
     program = as_program(file)
     function = entry_function(program, entry)
     user = _user_module(golden) if golden is not None else {}
@@ -82,7 +83,7 @@ def command(
         arrays = _random(function, seed)
     execute = host.engine(engine).load()
     with context:
-        compiled = compile(program, goal=goal, host=host)
+        compiled = compile(program, goal=goal, host=host, **given_options)  # again, to hear of unread ones
         after = execute(compiled.program, arrays, function.name)
     before = execute(program, arrays, function.name) if engine == "values" else after
     wanted = _golden(user, golden, arrays) if golden is not None else {}
@@ -106,9 +107,12 @@ def command(
                 "function": function.name,
                 "backend": machine.name if machine is not None else None,
                 "outputs": rows,
+                "diagnostics": [diagnostic.to_json() for diagnostic in compiled.diagnostics],
             }
         )
     else:
+        for diagnostic in compiled.diagnostics:
+            error_console().print(render(diagnostic))
         _print(rows)
     return 0 if all(row["ok"] for row in rows) else 1
 

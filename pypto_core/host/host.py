@@ -39,6 +39,7 @@ from pypto_core.host.health import Origin, PluginRecord, Status
 from pypto_core.host.intake import Intake
 from pypto_core.host.kinds import KINDS
 from pypto_core.host.lookup import unknown_name
+from pypto_core.host.pages import CORE_PAGES
 from pypto_core.host.registry import Registry
 from pypto_core.host.selection import VARIABLE, Selection, normal_name
 from pypto_core.ops import OpDef, OpRegistry
@@ -179,7 +180,7 @@ def _kernel_things() -> dict[str, Iterable[Any]]:
     from pypto_core.ops import builtin_registry
     from pypto_core.verify import CORE_PROPERTIES
 
-    return {"property": CORE_PROPERTIES, "operator": builtin_registry()}
+    return {"property": CORE_PROPERTIES, "operator": builtin_registry(), "code": CORE_PAGES}
 
 
 @attrs.frozen

@@ -31,7 +31,6 @@ from pypto_core.ir import (
     Sub,
     Var,
     as_expr,
-    int_range,
     make_binary,
     scalar_type,
 )  # fmt: skip
@@ -138,6 +137,9 @@ def dynamic(name: str, dtype: DataType = DataType.INDEX) -> Dim:
 _NOT_FINITE = ("inf", "-inf", "nan")
 
 
+_MOST_BITS = 4096
+
+
 def typed_constant(value: Any, dtype: DataType) -> Expr:
     """A constant of an element type; raises ValueError when the value is not of its category or range."""
     if dtype is DataType.BOOL:
@@ -148,14 +150,11 @@ def typed_constant(value: Any, dtype: DataType) -> Expr:
     elif dtype.is_float:
         if isinstance(value, int | float) or value in _NOT_FINITE:
             return ConstFloat(float(value), dtype)
-    elif isinstance(value, int) and (not dtype.is_int or _in_range(value, dtype)):
+    elif isinstance(value, int):
+        if value.bit_length() > _MOST_BITS:  # Python writes no more than some thousand digits
+            raise ValueError(f"an integer of {value.bit_length()} bits is not a constant of type {dtype}")
         return ConstInt(value, dtype)
     raise ValueError(f"{value!r} is not a constant of type {dtype}")
-
-
-def _in_range(value: int, dtype: DataType) -> bool:
-    low, high = int_range(dtype)
-    return low <= value <= high
 
 
 def const(value: Any, dtype: DataType) -> Dim:

@@ -17,12 +17,18 @@ from pypto_core.diagnostics import (
 from pypto_core.ir import (
     AUTO_SCOPE,
     EXTERNAL_SOURCE,
+    ConstFloat,
+    ConstInt,
     Expr,
+    FloatDiv,
+    FloorDiv,
+    FloorMod,
     FunctionIRStage,
     FunctionType,
     Level,
     Program,
     Role,
+    walk,
 )
 from pypto_core.language.annotations import Dim, MemRef
 from pypto_core.language.comments import comments_above
@@ -219,8 +225,17 @@ def constant_value(ctx: Context, node: ast.expr) -> Any:
         # Only an error if a kernel uses the name: texts also hold what other tools need.
         return Opaque(f"no constant ({error.message})")
     if isinstance(value, Expr):
-        return Dim(value)
+        return Opaque("no constant (it divides by zero)") if _divides_by_zero(value) else Dim(value)
     return value
+
+
+def _divides_by_zero(value: Expr) -> bool:
+    return any(
+        isinstance(node, FloorDiv | FloorMod | FloatDiv)
+        and isinstance(node.right, ConstInt | ConstFloat)
+        and node.right.value == 0
+        for node in walk(value)
+    )
 
 
 def _declared(ctx: Context, node: ast.Call) -> MemRef:

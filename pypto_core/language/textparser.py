@@ -195,9 +195,9 @@ def _text(path: str | Path) -> str:
         return Path(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         raise UserError(f"{path} is no UTF-8 text", code="PT113", remedy="save it as UTF-8") from None
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise UserError(
-            f"{path} can't be read: {error.strerror}",
+            f"{path} can't be read: {getattr(error, 'strerror', None) or error}",
             code="PT113",
             remedy="give the path of a .py file",
         ) from None

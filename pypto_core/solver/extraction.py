@@ -68,7 +68,7 @@ class _Extraction:
         if search.hopeless(i, self.held, self.ran):
             return False
         kills, makes = search.model.kills[i], search.model.makes[i]
-        ready = self.ready + self.refused + search.woken_by(i, self.held)
+        ready = self.ready + self.refused + search.after[i]
         return search.completable(self.held & ~kills | makes, self.ran | 1 << i, self.budget - price, ready)
 
     def _run(self, i: int) -> None:
@@ -80,9 +80,10 @@ class _Extraction:
         woken = self.by_atom.pop(1 << i, [])
         for b in bits(new):
             woken += self.by_property.pop(1 << b, [])
-        quiet = search.must >> i & 1 and search.plain[i]
-        if not quiet or search.model.requires[i] & search.contested:
-            woken += self.refused
-            self.refused = []
+        # What was refused before stays refused where its order with this atom does not matter: a completion
+        # that begins with the two would begin as well with the two exchanged.
+        clash = search.clash[i]
+        woken += [j for j in self.refused if clash >> j & 1]
+        self.refused = [j for j in self.refused if not clash >> j & 1]
         for j in woken:
             self._watch(j)

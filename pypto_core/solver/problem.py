@@ -45,7 +45,7 @@ class PassEntry:
 
 @attrs.frozen(order=True)
 class Goal:
-    """A property that has to hold at the end, and who wants it (``backend 910b``, ``--keep-ssa``)."""
+    """A property that has to hold at the end, and who wants it (``target pto``, ``--keep-ssa``)."""
 
     property: str
     wanted_by: str = ""

@@ -9,8 +9,7 @@ choices between providers and the order of destroyers and of the makers of what 
 
 Whether a state can be completed within a budget of chosen providers is decided by a depth-first search with
 memory. The least budget is found from an admissible bound upwards. The least sequence is then read off: at
-each step the first atom in key order whose successor state can be completed. A refusal stays valid while
-only atoms run that neither need, make nor destroy anything contested, so that it is not asked again.
+each step the first atom in key order whose successor state can be completed.
 """
 
 from __future__ import annotations
@@ -90,8 +89,8 @@ class Search:
         self.users: list[int] = [0] * width
         self.makers: list[int] = [0] * width
         self.killers: list[int] = [0] * width
-        self.user_list: list[list[int]] = [[] for _ in range(width)]
-        self.waiters: list[list[int]] = [[] for _ in range(count)]
+        # The atoms that may have waited for an atom: those that follow it by an order and users of what it makes.
+        self.after: list[list[int]] = [[] for _ in range(count)]
         self.contested = 0
         # Running one of these ends the hope of an optional atom that has to precede it.
         self.blocked_by: dict[int, int] = {}
@@ -99,15 +98,17 @@ class Search:
             self.contested |= model.kills[i]
             for b in bits(model.requires[i]):
                 self.users[b] |= 1 << i
-                self.user_list[b].append(i)
             for b in bits(model.makes[i]):
                 self.makers[b] |= 1 << i
             for b in bits(model.kills[i]):
                 self.killers[b] |= 1 << i
             for j in bits(self.waits[i]):
-                self.waiters[j].append(i)
+                self.after[j].append(i)
             for j in bits(self.pred[i] & self.optional):
                 self.blocked_by[j] = self.blocked_by.get(j, 0) | 1 << i
+        for i in self.order:
+            for b in bits(model.makes[i]):
+                self.after[i] += bits(self.users[b])
         self.plain = bytearray(count)
         for i in self.order:
             loses = model.kills[i] | model.makes[i] & self.contested
@@ -231,16 +232,9 @@ class Search:
         bit = 1 << i
         price = 0 if (self.must | self.free | frame.chosen) & bit else 1
         budget = frame.budget - frame.chosen.bit_count() - price
-        woken = self.woken_by(i, held)
+        woken = list(self.after[i])
         held = held & ~self.model.kills[i] | self.model.makes[i]
         return self._enter(held, ran | bit, frame.chosen & ~bit, budget, woken)
-
-    def woken_by(self, i: int, held: int) -> list[int]:
-        """The atoms that may have waited for atom i."""
-        woken = list(self.waiters[i])
-        for b in bits(self.model.makes[i] & ~held):
-            woken += self.user_list[b]
-        return woken
 
     def _enter(self, held: int, ran: int, chosen: int, budget: int, woken: list[int]) -> _Frame | bool:
         """Follows all that is forced; then the state's frame, or the answer when it is known at once."""
@@ -308,7 +302,7 @@ class Search:
                     if not self.runnable(i, held, ran, chosen) or not self.safe(i, held, ran):
                         continue
                     ran |= bit
-                    woken += self.woken_by(i, held)
+                    woken += self.after[i]
                     held = held & ~kills[i] | makes[i]
                     again = True  # it may have made an earlier touchy atom safe
                 while woken:
@@ -318,7 +312,7 @@ class Search:
                         continue
                     if not requires[j] & ~held and not waits[j] & ~ran:
                         ran |= bit
-                        woken += self.woken_by(j, held)
+                        woken += self.after[j]
                         held |= makes[j]
                         again = True
         return held, ran, chosen & ~ran

@@ -126,6 +126,8 @@ class _Checker:
         if isinstance(stmt, SpmdScopeStmt | SplitAivScopeStmt) and stmt.loop_var is not None:
             self.header(stmt.loop_var, stmt, added)
         self.region(stmt.body, added)
+        if stmt.task_id is not None:
+            self.header(stmt.task_id, stmt, added)
 
     def header(self, var: Var, stmt: Stmt, added: list[Var]) -> None:
         if var in self.defined:

@@ -70,6 +70,8 @@ class _Checker:
                 if isinstance(stmt, SpmdScopeStmt | SplitAivScopeStmt) and stmt.loop_var is not None:
                     self.learn((stmt.loop_var,), added)
                 self.region(stmt.body, added)
+                if stmt.task_id is not None:
+                    self.learn((stmt.task_id,), added)
 
     def learn(self, variables: tuple[Var, ...], added: list[Var]) -> None:
         fresh = [var for var in variables if var not in self.known]

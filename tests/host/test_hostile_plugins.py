@@ -24,7 +24,15 @@ class Mute(Exception):
         raise ValueError("no text")
 
 
-RAISED = [Unforeseen("u"), SystemExit(3), GeneratorExit(), RecursionError("r"), MemoryError(), Mute(), StopIteration()]
+RAISED = [
+    Unforeseen("u"),
+    SystemExit(3),
+    GeneratorExit(),
+    RecursionError("r"),
+    MemoryError(),
+    Mute(),
+    StopIteration(),
+]
 
 
 def raiser(error: BaseException) -> Callable[[], Any]:
@@ -57,7 +65,10 @@ def test_whatever_a_plugin_raises_ends_it_alone(
 
 
 def test_an_interruption_is_the_user_s_and_goes_through(installed: Make) -> None:
-    for entry in (installed("a", KeyboardInterrupt()), installed("b", pypto_passes=raiser(KeyboardInterrupt()))):
+    for entry in (
+        installed("a", KeyboardInterrupt()),
+        installed("b", pypto_passes=raiser(KeyboardInterrupt())),
+    ):
         with pytest.raises(KeyboardInterrupt):
             load(entry)
 

@@ -71,7 +71,9 @@ def test_a_target_returns_artifacts(result: Any, said: str, toy: Any) -> None:
         run(toy, passes=[], properties=[], targets=[toy.target(emit=lambda program, ctx: result)])
 
 
-@pytest.mark.parametrize("goals", [lambda caps: None, lambda caps: [1], raiser(ValueError("v")), raiser(SystemExit(0)), 3])
+@pytest.mark.parametrize(
+    "goals", [lambda caps: None, lambda caps: [1], raiser(ValueError("v")), raiser(SystemExit(0)), 3]
+)
 def test_a_target_that_can_not_say_its_goals_is_named(goals: Any, toy: Any) -> None:
     from pypto_core.contract import Target
 

@@ -41,7 +41,7 @@ class Options:
     extra: str | None = None
 
 
-def make(options: object = Options()) -> Pass:  # noqa: B008
+def make(options: object = Options()) -> Pass:
     return Pass(contract=PassContract(name="AutoTileMatmulL0"), run="math:sqrt", options=options)
 
 

@@ -143,7 +143,7 @@ WIDE = integers(DataType.INDEX, (X, Y))
 def test_same_value_within_the_ranges(expr: Expr) -> None:
     new = simplified(expr, RANGES)
     assert new.type is expr.type
-    for a, b in itertools.product(range(0, 7), range(-2, 4)):
+    for a, b in itertools.product(range(7), range(-2, 4)):
         assert value_of(new, {X: a, Y: b}) == value_of(expr, {X: a, Y: b})
 
 
@@ -226,7 +226,7 @@ def test_products_that_wrap_are_no_multiples() -> None:
 @given(expr=WIDE)
 def test_bounds_hold_every_value(expr: Expr) -> None:
     low, high = bounds_of(expr, RANGES)
-    values = [value_of(expr, {X: a, Y: b}) for a, b in itertools.product(range(0, 7), range(-2, 4))]
+    values = [value_of(expr, {X: a, Y: b}) for a, b in itertools.product(range(7), range(-2, 4))]
     assert low is None or low <= min(values)
     assert high is None or high >= max(values)
 

@@ -128,6 +128,20 @@ def test_demand_goes_back_through_views_names_carries_and_branches(kit: Any) -> 
     assert moves(after) == ["q>Left", "r>Right"]
 
 
+def test_what_a_body_wants_of_its_carry_reaches_both_its_sources(kit: Any) -> None:
+    body = f"""
+    t = pl.load(a, [0, 0], [64, 64], {OPEN})
+    r = pl.load(b, [0, 0], [64, 64], {OPEN})
+    for i, (k,) in pl.range(0, 2, 1, init_values=(t,)):
+        c = pl.matmul(k, r)
+        pl.store(c, [0, 0], out)
+        w = pl.load(b, [0, 0], [64, 64], {OPEN})
+        q = pl.yield_(w)
+    """
+    after = inferred(kit, kit.kernel(f"{A}, {B}, {OUT}", body), "910b")
+    assert {spaces(after)[name] for name in ["t", "k", "w", "q"]} == {"Mat"}
+
+
 PHI = f"""
 l = pl.load(a, [0, 0], [64, 64], target_memory=pl.Mem.Mat)
 r = pl.load(b, [0, 0], [64, 64], target_memory=pl.Mem.Mat)

@@ -25,10 +25,9 @@ from pypto_core.ir import (
     YieldStmt,
     child_fields,
     seq,
-    used_vars,
 )
 from pypto_plugin_pipeline.membership import Pairs, is_accumulator, membership_of, with_membership
-from pypto_plugin_pipeline.storage import Access, Storage, accesses, is_barrier
+from pypto_plugin_pipeline.storage import Access, Storage, accesses, is_barrier, read
 
 SCALAR, LOAD, WORK = 0, 1, 2
 _LOADS = frozenset({"tile.load", "tile.read"})
@@ -164,12 +163,13 @@ def _dependencies(body: Sequence[Stmt], storage: Storage) -> list[set[int]]:
     history: dict[object, _History] = {}
     barrier, since = -1, 0
     for i, stmt in enumerate(body):
-        needs = {defined[v] for v in used_vars(stmt) if v in defined}
+        reading = read(stmt)
+        needs = {defined[v] for v in reading.used if v in defined}
         if barrier >= 0:
             needs.add(barrier)
-        for access in accesses(stmt, storage):
+        for access in accesses(reading, storage):
             needs |= history.setdefault(access.storage, _History()).add(i, access)
-        if is_barrier(stmt):
+        if is_barrier(reading):
             needs |= set(range(since, i))
             barrier, since = i, i
         needs.discard(i)

@@ -47,7 +47,7 @@ from pypto_plugin_pipeline.regions import (
     stages_of,
     with_comments,
 )
-from pypto_plugin_pipeline.storage import PIPE, Storage, accesses, is_barrier
+from pypto_plugin_pipeline.storage import PIPE, Storage, accesses, is_barrier, read
 
 _PUSH, _POP = "tile.tpush_to_", "tile.tpop_from_"
 FIRST_GROUP = 1 << 20
@@ -160,10 +160,11 @@ def _repeatable(stmt: Stmt) -> bool:
 
 def _entangled(producing: Sequence[Stmt], consuming: Sequence[Stmt], storage: Storage) -> bool:
     """Whether the halves must not pass each other: one writes what the other touches, or something waits."""
-    if any(is_barrier(s) for s in (*producing, *consuming)):
+    first, second = [read(s) for s in producing], [read(s) for s in consuming]
+    if any(is_barrier(reading) for reading in (*first, *second)):
         return True
-    ahead = [a for s in producing for a in accesses(s, storage) if a.storage is not PIPE]
-    behind = [a for s in consuming for a in accesses(s, storage) if a.storage is not PIPE]
+    ahead = [a for r in first for a in accesses(r, storage) if a.storage is not PIPE]
+    behind = [a for r in second for a in accesses(r, storage) if a.storage is not PIPE]
     written = {a.storage for a in (*ahead, *behind) if a.writes}
     return bool(written & {a.storage for a in ahead} & {a.storage for a in behind})
 

@@ -7,6 +7,7 @@ and operators that work in place do: a load must not move across a store to the 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import attrs
 
@@ -83,6 +84,8 @@ class Access:
         return self.window is None or other.window is None or not self.window.apart_from(other.window)
 
 
+_EFFECTIVE = (Call, Submit, AssignStmt, BreakStmt, ContinueStmt, ReturnStmt, InlineStmt)
+
 PIPE = "pipes between cores"
 """The storage that all transfers between cores are said to write, which keeps their order."""
 
@@ -146,9 +149,23 @@ class Storage:
                 self._join(var, value.args[index])
 
 
-def accesses(stmt: Stmt, storage: Storage) -> tuple[Access, ...]:
-    """What a statement, with all that is nested in it, reads and writes."""
-    found: list[Access] = []
+@attrs.frozen(eq=False)
+class Reading:
+    """One walk through a statement: the variables that it uses, and what in it may have an effect."""
+
+    stmt: Stmt
+    used: tuple[Var, ...]
+    nodes: tuple[Any, ...]
+
+
+def read(stmt: Stmt) -> Reading:
+    """Walk through a statement and all that is nested in it."""
+    return Reading(stmt, used_vars(stmt), tuple([n for n in walk(stmt) if isinstance(n, _EFFECTIVE)]))
+
+
+def accesses(reading: Reading, storage: Storage) -> tuple[Access, ...]:
+    """What a statement reads and writes."""
+    stmt, found = reading.stmt, list[Access]()
     if isinstance(stmt, AssignStmt | EvalStmt):
         found += _windowed(stmt.value if isinstance(stmt, AssignStmt) else stmt.expr, storage)
     covered = {a.storage for a in found}
@@ -160,13 +177,13 @@ def accesses(stmt: Stmt, storage: Storage) -> tuple[Access, ...]:
             key = (place, writes, None if slot is None else slot.value)
             others.setdefault(key, Access(place, writes, window))
 
-    for node in walk(stmt):
+    for node in reading.nodes:
         if isinstance(node, Call | Submit):
             for place in _written(node, storage):
                 note(place, True)
         elif isinstance(node, AssignStmt) and _memref(node.var) is not None:
             note(storage.of(node.var), True, _slot(node.var))
-    for var in used_vars(stmt):
+    for var in reading.used:
         if _holds_bytes(var):
             note(storage.of(var), False, _slot(var))
     return (*found, *others.values())
@@ -239,9 +256,9 @@ def _slot(var: Var) -> ConstInt | None:
     return slot if isinstance(slot, ConstInt) else None
 
 
-def is_barrier(stmt: Stmt) -> bool:
+def is_barrier(reading: Reading) -> bool:
     """Whether nothing may move across a statement: it waits, leaves the region, or does what nothing here knows."""
-    for node in walk(stmt):
+    for node in reading.nodes:
         if isinstance(node, BreakStmt | ContinueStmt | ReturnStmt | InlineStmt):
             return True
         if isinstance(node, Call) and _unknown_effect(node):

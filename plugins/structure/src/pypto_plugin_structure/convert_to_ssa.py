@@ -15,27 +15,23 @@ from typing import Any
 
 import attrs
 
-from pypto_core.diagnostics import UNKNOWN_SPAN, InternalError, Note, Span, UserError
+from pypto_core.diagnostics import UNKNOWN_SPAN, Note, Span, UserError
 from pypto_core.ir import (
     PTR,
     AssignStmt,
-    BreakStmt,
     Call,
     ConstInt,
-    ContinueStmt,
     Expr,
     ForStmt,
     Function,
     IfStmt,
     IterArg,
     NameSource,
-    ReturnStmt,
     ScalarType,
     ScopeStmt,
     SplitAivScopeStmt,
     SpmdScopeStmt,
     Stmt,
-    TileType,
     Type,
     Var,
     WhileStmt,
@@ -44,7 +40,6 @@ from pypto_core.ir import (
     bounds_of,
     child_fields,
     defined_vars,
-    flatten,
     gt,
     last_yield,
     lt,
@@ -54,12 +49,12 @@ from pypto_core.ir import (
     type_vars,
     updated,
     walk,
-    walk_stmts,
 )  # fmt: skip
-from pypto_core.verify import mismatches
-from pypto_plugin_structure.dataflow import Dataflow, analyse, own_defs
+from pypto_plugin_structure.dataflow import Dataflow, analyse
 from pypto_plugin_structure.definedness import Branch, Definedness, Fact, Loop
+from pypto_plugin_structure.meeting import check_types, check_visible, loose_extent, unpinned, yielding
 from pypto_plugin_structure.placeholders import Placeholders
+from pypto_plugin_structure.renaming import refuse_exits, variables_to_rename
 from pypto_plugin_structure.retype import TypeFollower, following, is_open
 from pypto_plugin_structure.unshare import unshared
 
@@ -71,7 +66,7 @@ def convert_to_ssa(function: Function, ctx: Any = None) -> Function:
     assigned, PT332 where a path would need a value that can't be made up, PT334 where a tile's valid extents differ
     between paths that meet.
     """
-    _refuse_exits(function)
+    refuse_exits(function)
     body = unshared(function.body)
     flow = analyse(body)
     renamer = _Renamer(function, body, flow)
@@ -83,20 +78,8 @@ def convert_to_ssa(function: Function, ctx: Any = None) -> Function:
     return function if new is body else replace(function, body=new)
 
 
-def _refuse_exits(function: Function) -> None:
-    last = flatten(function.body)[-1:]
-    words: dict[type, str] = {BreakStmt: "break", ContinueStmt: "continue", ReturnStmt: "early return"}
-    for stmt in walk_stmts(function.body):
-        word = words.get(type(stmt))
-        if word is not None and stmt not in last:
-            raise UserError(
-                f"'{word}' can't be brought into SSA form" if word != "early return" else
-                "a return that is not the function's last statement can't be brought into SSA form",
-                code="PT330",
-                span=stmt.span,
-                facts={"function": function.name},
-                remedy="run CtrlFlowTransform first: it makes conditions out of early exits",
-            )  # fmt: skip
+class _UnreachableError(Exception):
+    """A read without a value, in a region that nothing can enter: the region is left out."""
 
 
 @attrs.frozen(eq=False)
@@ -113,7 +96,7 @@ class _Renamer(TypeFollower):
         self.function, self.flow = function, flow
         self.names = NameSource()
         self.params = set(function.params)
-        self.repeated = _to_rename(function, body, flow)
+        self.repeated = variables_to_rename(function, body, flow)
         self.env: dict[Var, Expr] = {}
         self.known = Definedness()
         self.gaps: dict[Var, _Gap] = {}
@@ -138,6 +121,8 @@ class _Renamer(TypeFollower):
         """A read of ``var``: its value, after a check that it surely has one."""
         value = self.current(var)
         if value is None:
+            if self.known.never(self.facts):
+                raise _UnreachableError
             raise self.unassigned(var, None, self.stmt)
         if isinstance(value, Var) and value in self.known.doubtful:
             key = (value, *((id(condition), holds) for condition, holds in self.facts))
@@ -248,7 +233,7 @@ class _Renamer(TypeFollower):
         ]
         results = [self.joined(v, a, b, stmt) for v, a, b in joined]
         for (var, _, _), result in zip(joined, results, strict=True):
-            self.stays_visible(var, result.type, (then_body, else_body), stmt)
+            check_visible(self.function, var, result.type, (then_body, else_body), stmt)
         inner = (last_yield(then_body), last_yield(else_body))
         if results:
             then_body = self.closing(then_body, [(v, a) for v, a, _ in joined], results, stmt)
@@ -273,37 +258,39 @@ class _Renamer(TypeFollower):
         """One arm with the values that it ends with; afterwards everything is as before it."""
         saved = self.save(self.flow.inside[id(stmt)].assigned)
         self.facts.append(fact)
-        new = None if body is None else self.visit(body)
+        new = self.entered(body)
+        if new is None and body is not None:
+            ahead: list[Stmt] = []
+            never = tuple(
+                [
+                    self.placeholders.make(v, self.visit_type(v.type), ahead, stmt.span)
+                    for v in stmt.return_vars
+                ]
+            )
+            new = seq((*ahead, YieldStmt(never, span=stmt.span)) if never else ())
         self.facts.pop()
         self.stmt = stmt
         values = [self.current(v) for v in phis]
         self.restore(saved)
         return new, values
 
+    def entered(self, body: Stmt | None) -> Stmt | None:
+        """A region under the facts that hold in it; None when nothing can enter it."""
+        if body is None:
+            return None
+        facts, loops = len(self.facts), len(self.loops)
+        try:
+            return self.visit(body)
+        except _UnreachableError:
+            del self.facts[facts:], self.loops[loops:]
+            return None
+
     def joined(self, var: Var, first: Expr | None, second: Expr | None, stmt: IfStmt) -> Var:
         """The phi of what two arms end with; at least one of them has a value."""
         a, b = first or second, second or first
         assert a is not None and b is not None
-        self.same_type(var, a.type, b.type, stmt, "the two branches")
-        return self.fresh(var, "phi", _unpinned(a.type))
-
-    def stays_visible(self, var: Var, kind: Type, bodies: Iterable[Stmt | None], stmt: Stmt) -> None:
-        """Refuse a type that would outlive a variable it mentions."""
-        mentioned = set(type_vars(kind)) if is_open(kind) else set[Var]()
-        if mentioned and any(
-            v in mentioned for body in bodies if body is not None for v in defined_vars(body)
-        ):
-            raise self.loose_extent(var, stmt)
-
-    def loose_extent(self, var: Var, stmt: Stmt) -> UserError:
-        name = base_name(var.name_hint)
-        return UserError(
-            f"'{name}' is used after this branch or loop, but its valid extent is only known inside",
-            code="PT334",
-            span=stmt.span,
-            facts={"function": self.function.name},
-            remedy=f"compute the extent before it, or narrow '{name}' with pl.set_validshape after it",
-        )
+        check_types(self.function, var, a.type, b.type, stmt, "the two branches")
+        return self.fresh(var, "phi", unpinned(a.type))
 
     def note_branch(
         self,
@@ -351,7 +338,7 @@ class _Renamer(TypeFollower):
         ahead: list[Stmt] = []
         for (var, value), result in zip(pairs, results, strict=True):
             values.append(value or self.placeholders.make(var, result.type, ahead, stmt.span))
-        return _yielding(body, values, stmt.span, ahead)
+        return yielding(body, values, stmt.span, ahead)
 
     # -- loops
 
@@ -385,7 +372,10 @@ class _Renamer(TypeFollower):
             site.certain = self.makes_a_trip(site)
         if entered is not None:
             self.facts.append((entered, True))
-        body = self.visit(stmt.body)
+        body = self.entered(stmt.body)
+        if body is None:
+            self.env.update(zip(carried, args, strict=True))
+            body = seq((YieldStmt(author_args, span=stmt.span),) if author_args else ())
         if entered is not None:
             self.facts.pop()
         self.stmt = stmt
@@ -396,8 +386,8 @@ class _Renamer(TypeFollower):
         if carried:
             for var, arg, end in zip(carried, args, ends, strict=True):
                 assert end is not None
-                self.same_type(var, arg.type, end.type, stmt, "two trips of the loop")
-            body = _yielding(body, [e for e in ends if e is not None], stmt.span, [])
+                check_types(self.function, var, arg.type, end.type, stmt, "two trips of the loop")
+            body = yielding(body, [e for e in ends if e is not None], stmt.span, [])
         returns = tuple(self.result(v, a.type) for v, a in zip(stmt.return_vars, author_args, strict=True))
         results = [self.fresh(v, "rv", a.type) for v, a in zip(carried, args, strict=True)]
         site.yields = (*(tail.values if tail is not None else ()), *ends)
@@ -418,12 +408,14 @@ class _Renamer(TypeFollower):
         """The carry of a variable, with what it holds in the first trip."""
         doubtful = self.known.is_doubtful(value)
         gap = self.gaps.get(value) if isinstance(value, Var) else None
-        if value is None and any(self.current(v) is None for v in type_vars(var.type)):
-            raise self.loose_extent(var, stmt)
+        if value is None and is_open(var.type):
+            inner = {*defined_vars(stmt)}
+            if any(v in inner or self.current(v) is None for v in type_vars(var.type)):
+                raise loose_extent(self.function, var, stmt)
         kind = self.visit_type(var.type) if value is None else value.type
         if value is None:
-            value = self.placeholders.make(var, _unpinned(kind), ahead, stmt.span)
-        arg = IterArg(self.names.fresh(var.name_hint, "iter"), _unpinned(kind), value, span=var.span)
+            value = self.placeholders.make(var, unpinned(kind), ahead, stmt.span)
+        arg = IterArg(self.names.fresh(var.name_hint, "iter"), unpinned(kind), value, span=var.span)
         if doubtful:
             self.known.doubtful.add(arg)
             self.gaps[arg] = gap or _Gap("not assigned before the first trip of this loop", stmt.span)
@@ -496,38 +488,6 @@ class _Renamer(TypeFollower):
                 gap = self.gaps.get(init) if isinstance(init, Var) else None
                 self.gaps[result] = gap or _Gap("not assigned when this loop makes no trip", stmt.span)
 
-    def same_type(self, var: Var, first: Type, second: Type, stmt: Stmt, where: str) -> None:
-        """Refuse values of one variable whose types differ; only extents that name variables can."""
-        for difference in mismatches(_unpinned(first), _unpinned(second)):
-            name = base_name(var.name_hint)
-            sides = {"one": difference.left, "other": difference.right}
-            raise UserError(
-                f"{difference.what} of '{name}' differs between {where}",
-                code="PT334",
-                span=stmt.span,
-                facts={
-                    "function": self.function.name,
-                    **(sides if difference.left != difference.right else {}),
-                },
-                remedy=f"compute the extent before it, or narrow '{name}' with pl.set_validshape after it",
-            )
-
-
-def _to_rename(function: Function, body: Stmt, flow: Dataflow) -> set[Var]:
-    """Variables that are assigned more than once, or read where their assignment is not visible."""
-    counts: dict[Var, int] = dict.fromkeys(function.params, 1)
-    for var in defined_vars(body):
-        counts[var] = counts.get(var, 0) + 1
-    repeated = {v for v, n in counts.items() if n > 1}
-    for stmt in walk_stmts(body):
-        if isinstance(stmt, ForStmt | WhileStmt | IfStmt):
-            inner, own = flow.inside[id(stmt)], own_defs(stmt)
-            repeated.update(v for v in flow.live[id(stmt)] if v not in own)
-            if not isinstance(stmt, IfStmt):
-                repeated.update(v for v in inner.exposed if v in inner.assigned)
-    repeated.update(v for v in flow.whole.assigned if v in flow.whole.exposed)
-    return repeated
-
 
 def _range(head: dict[str, Any]) -> tuple[int | None, int | None]:
     step = head["step"]
@@ -538,21 +498,3 @@ def _range(head: dict[str, Any]) -> tuple[int | None, int | None]:
         low, high = bounds_of(head["stop"])[0], bounds_of(head["start"])[1]
         return (None if low is None else low + 1), high
     return low, (None if high is None else high - 1)
-
-
-def _unpinned(kind: Type) -> Type:
-    """A declared allocation binds only the tile that it is written on, not what tiles meet in."""
-    if isinstance(kind, TileType) and kind.memref is not None and kind.memref.is_pinned:
-        return replace(kind, memref=None)
-    return kind
-
-
-def _yielding(body: Stmt | None, values: list[Expr], span: Span, ahead: list[Stmt]) -> Stmt:
-    """The region with further values at its yield, and statements before it."""
-    stmts = flatten(body)
-    tail = last_yield(body)
-    if tail is None:
-        return seq((*stmts, *ahead, YieldStmt(tuple(values), span=span)), span)
-    if not isinstance(stmts[-1], YieldStmt):
-        raise InternalError("the yield of a region must come last", span=span)
-    return seq((*stmts[:-1], *ahead, replace(tail, values=(*tail.values, *values))), span)

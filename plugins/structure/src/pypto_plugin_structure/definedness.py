@@ -97,7 +97,13 @@ class Definedness:
     def proved(self, value: Var, facts: Iterable[Fact]) -> bool:
         """Whether a doubtful value is assigned wherever these facts hold."""
         proof = _Proof(self)
-        return proof.defined(value, proof.plain(facts))
+        plain = proof.plain(facts)
+        return proof.impossible(plain) or proof.defined(value, plain)
+
+    def never(self, facts: Iterable[Fact]) -> bool:
+        """Whether the facts can't all hold."""
+        proof = _Proof(self)
+        return proof.impossible(proof.plain(facts))
 
     def follows(self, condition: Expr, facts: Iterable[Fact], bounds: Bounds) -> bool:
         """Whether a condition surely holds where the facts do."""

@@ -6,6 +6,8 @@ order in which they were evaluated. A call in the condition of a while loop beco
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from typing import Any, cast
 
 from pypto_core.ir import (
@@ -31,6 +33,7 @@ from pypto_core.ir import (
     WhileStmt,
     YieldStmt,
     child_fields,
+    defined_vars,
     flatten,
     last_yield,
     replace,
@@ -51,6 +54,8 @@ class _Flattener(Mutator):
         super().__init__()
         self.names = NameSource()
         self.ahead: list[Stmt] = []
+        self.assignments: Mapping[Var, int] = {}
+        self.packed: dict[Var, MakeTuple] = {}
 
     # -- expressions: everything below the top of a statement
 
@@ -104,8 +109,10 @@ class _Flattener(Mutator):
         return updated(node, operand=self.nested(node.operand))
 
     def visit_tuple_get_item_expr(self, node: TupleGetItemExpr) -> Expr:
-        """The tuple."""
-        return updated(node, tuple=self.nested(node.tuple))
+        """The tuple, or the element itself where the tuple was put together from variables that keep their value."""
+        source = self.nested(node.tuple)
+        made = self.packed.get(source) if isinstance(source, Var) else None
+        return made.elements[node.index] if made is not None else updated(node, tuple=source)
 
     # -- statements
 
@@ -121,8 +128,25 @@ class _Flattener(Mutator):
         return self.with_ahead(updated(stmt, **parts))
 
     def visit_assign_stmt(self, node: AssignStmt) -> Stmt:
-        """As any other."""
-        return self.visit_stmt(node)
+        """As any other; a tuple is remembered, since tiles in it have no storage but their own."""
+        new = self.visit_stmt(node)
+        last = flatten(new)[-1]
+        if isinstance(last, AssignStmt) and isinstance(last.value, MakeTuple) and self.keeps(last):
+            self.packed[last.var] = last.value
+        return new
+
+    def keeps(self, stmt: AssignStmt) -> bool:
+        """Whether neither the tuple nor what is in it is ever assigned again."""
+        assert isinstance(stmt.value, MakeTuple)
+        return all(
+            self.assignments.get(e, 1) == 1 for e in (stmt.var, *stmt.value.elements) if isinstance(e, Var)
+        )
+
+    def visit_function(self, node: Function) -> Function:
+        """Count assignments first: before SSA form a variable may have several."""
+        self.assignments = Counter((*node.params, *defined_vars(node.body)))
+        self.packed.clear()
+        return self.mutate_children(node)
 
     def part(self, stmt: Stmt, field: FieldInfo, value: Any) -> Any:
         if field.role == DEFINE:

@@ -45,13 +45,11 @@ def normalize_return_order(program: Program, ctx: Any) -> Program:
         function = functions[name]
         if function.is_incore or is_wrapper(function.func_type):
             functions[name] = _Naming(Origins(function, functions)).visit(function)
-    awkward = _awkward_callees(functions)
-    orders: Orders = {}
-    for name, function in functions.items():
-        order = _order(function) if function.is_incore and name not in awkward else None
-        if order is not None:
-            orders[name] = order
-            functions[name] = _permuted(function, order)
+    wanted = {n: order for n, f in functions.items() if f.is_incore and (order := _order(f)) is not None}
+    awkward: set[str] = _awkward_callees(functions) if wanted else set()
+    orders: Orders = {name: order for name, order in wanted.items() if name not in awkward}
+    for name, order in orders.items():
+        functions[name] = _permuted(functions[name], order)
     if orders:
         functions = {name: _Picking(orders).visit(function) for name, function in functions.items()}
     if all(functions[name] is function for name, function in program.functions.items()):
