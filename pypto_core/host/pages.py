@@ -8,40 +8,52 @@ _TEXTS: tuple[tuple[str, str, str], ...] = (
     (
         "PT101",
         "the text is not in the language",
-        "Kernel code keeps to Python's syntax and to the statements of `pl`. The caret shows where "
-        "reading stopped. A missing bracket or colon is reported where Python notices it, which may be a "
-        "line later.",
+        (
+            "Kernel code keeps to Python's syntax and to the statements of `pl`. The caret shows where "
+            "reading stopped. A missing bracket or colon is reported where Python notices it, which may be a "
+            "line later."
+        ),
     ),
     (
         "PT102",
         "an annotation or argument has the wrong type",
-        "What was written and what is needed stand in the facts. An annotation may leave parts out "
-        "(memory space, view); the parts that it gives have to agree with what the expression is.",
+        (
+            "What was written and what is needed stand in the facts. An annotation may leave parts out "
+            "(memory space, view); the parts that it gives have to agree with what the expression is."
+        ),
     ),
     (
         "PT103",
         "a name is assigned twice under strict_ssa",
-        "With `strict_ssa=True` every name may be assigned once. Choose another name, or leave the option "
-        "out: reassignment then becomes a phi or a loop carry.",
+        (
+            "With `strict_ssa=True` every name may be assigned once. Choose another name, or leave the option "
+            "out: reassignment then becomes a phi or a loop carry."
+        ),
     ),
     (
         "PT104",
         "a name is used that nothing defines",
-        "Names of kernels are parameters, assignments before the use, module constants and what closures "
-        "hold. After a loop its variable and its carries are gone: use the names that the yield binds.",
+        (
+            "Names of kernels are parameters, assignments before the use, module constants and what closures "
+            "hold. After a loop its variable and its carries are gone: use the names that the yield binds."
+        ),
     ),
     (
         "PT105",
         "Python that is not part of the kernel language",
-        "Augmented assignment, assertions, conditional expressions, chained comparisons, comprehensions "
-        "and calls of ordinary Python functions have no meaning on the device. The remedy names the form "
-        "to write instead.",
+        (
+            "Augmented assignment, assertions, conditional expressions, chained comparisons, comprehensions "
+            "and calls of ordinary Python functions have no meaning on the device. The remedy names the form "
+            "to write instead."
+        ),
     ),
     (
         "PT106",
         "an operation that does not exist or does not apply here",
-        "Either no operator has this name (`pypto ops` lists them), or it does not take what it was "
-        "given: a tile where a tensor is needed, or the other way round.",
+        (
+            "Either no operator has this name (`pypto ops` lists them), or it does not take what it was "
+            "given: a tile where a tensor is needed, or the other way round."
+        ),
     ),
     (
         "PT107",
@@ -56,8 +68,10 @@ _TEXTS: tuple[tuple[str, str, str], ...] = (
     (
         "PT111",
         "a MemRef declaration contradicts itself",
-        "A declared allocation has one name, one number of slots and one memory space for all its users; "
-        "a subscript has to be within the slots.",
+        (
+            "A declared allocation has one name, one number of slots and one memory space for all its users; "
+            "a subscript has to be within the slots."
+        ),
     ),
     (
         "PT200",
@@ -77,28 +91,36 @@ _TEXTS: tuple[tuple[str, str, str], ...] = (
     (
         "PT301",
         "nothing makes a property that is needed",
-        "A pass requires the property, or the goal is the property, and no pass that is installed and "
-        "enabled makes it. The explanation names who needs it, and the package that would bring a pass "
-        "that makes it, or why an installed plugin could not be loaded.",
+        (
+            "A pass requires the property, or the goal is the property, and no pass that is installed and "
+            "enabled makes it. The explanation names who needs it, and the package that would bring a pass "
+            "that makes it, or why an installed plugin could not be loaded."
+        ),
     ),
     (
         "PT302",
         "no order of the passes reaches the goals",
-        "Every goal can be made, but not all at once: some pass destroys what another still needs, or may "
-        "run too few times. The facts listed are a minimal conflict: without any one of them a plan "
-        "exists.",
+        (
+            "Every goal can be made, but not all at once: some pass destroys what another still needs, or may "
+            "run too few times. The facts listed are a minimal conflict: without any one of them a plan "
+            "exists."
+        ),
     ),
     (
         "PT303",
         "order facts form a ring",
-        "Plugins state that each of some passes comes before the next. The facts name who says each; one "
-        "of them has to be withdrawn.",
+        (
+            "Plugins state that each of some passes comes before the next. The facts name who says each; one "
+            "of them has to be withdrawn."
+        ),
     ),
     (
         "PT309",
         "the search gave up",
-        "The number of states that may be looked at is used up; no answer is given rather than a guess. "
-        "Name the passes that matter with `must`, or install fewer plugins that destroy properties.",
+        (
+            "The number of states that may be looked at is used up; no answer is given rather than a guess. "
+            "Name the passes that matter with `must`, or install fewer plugins that destroy properties."
+        ),
     ),
     (
         "PT410",
@@ -108,20 +130,26 @@ _TEXTS: tuple[tuple[str, str, str], ...] = (
     (
         "PT800",
         "the input lacks a property that every program has",
-        "A program has to be well typed and well formed before any pass runs. The diagnostics say where "
-        "it is not.",
+        (
+            "A program has to be well typed and well formed before any pass runs. The diagnostics say where "
+            "it is not."
+        ),
     ),
     (
         "PT804",
         "a program does not read back from its printed text",
-        "A pass left the program in a state that the printer or parser can't carry. It is a fault of the "
-        "compiler: please report it with the program.",
+        (
+            "A pass left the program in a state that the printer or parser can't carry. It is a fault of the "
+            "compiler: please report it with the program."
+        ),
     ),
     (
         "PT810",
         "a pipeline meets a context it was not made for",
-        "A pipeline is resolved for one planner and one backend and refuses to run under another: resolve "
-        "it again.",
+        (
+            "A pipeline is resolved for one planner and one backend and refuses to run under another: resolve "
+            "it again."
+        ),
     ),
     (
         "PT812",

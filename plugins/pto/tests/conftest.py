@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 import textwrap
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 import pypto_core.language as pl
 from pypto_core.run import compile
 from pypto_plugin_pto.checker import check_text
+
+# The texts that several files test with stand beside them.
+sys.path.insert(0, str(Path(__file__).parent))
 
 HEAD = """
 import pypto_core.language as pl

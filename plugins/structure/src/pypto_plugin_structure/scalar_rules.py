@@ -253,7 +253,8 @@ def _divided(node: BinaryExpr, bounds: Bounds) -> Expr | None:
     if isinstance(node, FloorMod):
         if inside:
             return _typed(remainder, node)
-        if not whole and constant % divisor == constant:
+        if not whole:
+            # ``(i - start) % slots`` stays as it is: that the dividend is not negative shows in this form alone.
             return None
         return make_binary(FloorMod, remainder, node.right, node.span)
     return _typed(_sum(constant // divisor, whole, node), node) if inside else None
