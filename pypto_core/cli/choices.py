@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -24,6 +25,28 @@ def target_options(function: Callable[..., Any]) -> Callable[..., Any]:
     ):
         function = decorate(function)
     return function
+
+
+def solver_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``--allow-rerun`` and ``--solver-budget``."""
+    for decorate in (
+        click.option(
+            "--solver-budget",
+            type=click.IntRange(min=1),
+            default=DEFAULT_NODE_BUDGET,
+            show_default=True,
+            help="States that the solver may open.",
+        ),
+        click.option("--allow-rerun", multiple=True, metavar="PASS", help="Let a pass run once more."),
+    ):
+        function = decorate(function)
+    return function
+
+
+def make_wishes(host: Host, allow_rerun: Iterable[str], solver_budget: int) -> Wishes:
+    """What ``solver_options`` ask for; a pass that is named twice may run twice more."""
+    counts = Counter(host.find_pass(name).name for name in allow_rerun)
+    return Wishes(extra_runs=tuple(sorted(counts.items())), node_budget=solver_budget)
 
 
 def parse_options(texts: Iterable[str]) -> dict[str, Any]:

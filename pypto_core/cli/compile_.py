@@ -7,16 +7,18 @@ from typing import Any
 
 import click
 
-from pypto_core.cli.choices import parse_options, target_options
+from pypto_core.cli.choices import make_wishes, parse_options, solver_options, target_options
 from pypto_core.cli.memory import memory_rows, print_memory
 from pypto_core.cli.output import console, emit_json, error_console, json_option, table
 from pypto_core.diagnostics import render
+from pypto_core.host import load_host
 from pypto_core.run import Compiled, compile
 
 
 @click.command("compile")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @target_options
+@solver_options
 @click.option("--goal", "-g", default="pto", show_default=True, help="A target, or a property to reach.")
 @click.option("--output", "-o", type=click.Path(file_okay=False, path_type=Path), help="Folder to write to.")
 @click.option("--dump-passes", is_flag=True, help="Write the program after each pass (needs --output).")
@@ -27,6 +29,8 @@ def command(
     backend: str | None,
     planner: str | None,
     options: tuple[str, ...],
+    allow_rerun: tuple[str, ...],
+    solver_budget: int,
     goal: str,
     output: Path | None,
     dump_passes: bool,
@@ -37,8 +41,11 @@ def command(
 
     Without --output the artifacts are printed.
     """
+    host = load_host()
     compiled = compile(
         file,
+        host=host,
+        wishes=make_wishes(host, allow_rerun, solver_budget),
         backend=backend,
         planner=planner,
         goal=goal,

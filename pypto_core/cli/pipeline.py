@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from pypto_core.cli.choices import make_context, parse_options, target_options
+from pypto_core.cli.choices import make_context, make_wishes, parse_options, solver_options, target_options
 from pypto_core.cli.output import console, emit_json, json_option, table
 from pypto_core.host import load_host
 from pypto_core.ir import Program
@@ -18,6 +18,7 @@ from pypto_core.solver import explain_plan, lock_text, plan_svg
 @click.command("pipeline")
 @click.argument("file", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @target_options
+@solver_options
 @click.option("--goal", "-g", default="pto", show_default=True, help="A target, or a property to reach.")
 @click.option("--explain", is_flag=True, help="Give each step's needs, products and reasons.")
 @click.option(
@@ -30,6 +31,8 @@ def command(
     backend: str | None,
     planner: str | None,
     options: tuple[str, ...],
+    allow_rerun: tuple[str, ...],
+    solver_budget: int,
     goal: str,
     explain: bool,
     lock: Path | None,
@@ -40,13 +43,15 @@ def command(
     host = load_host()
     context = make_context(host, backend, planner, parse_options(options))
     _, goals = goals_of(goal, context, host)
-    resolved = resolve(context, host, goals, as_program(file) if file is not None else sample_kernel())
+    program = as_program(file) if file is not None else sample_kernel()
+    wishes = make_wishes(host, allow_rerun, solver_budget)
+    resolved = resolve(context, host, goals, program, wishes)
     plan = resolved.plan
     assert plan is not None
     if lock is not None:
         write_file(lock, lock_text(plan))
     if graph is not None:
-        problem = make_problem(context, host, goals, resolved.initial or frozenset())
+        problem = make_problem(context, host, goals, resolved.initial or frozenset(), wishes)
         write_file(graph, plan_svg(problem, plan))
     if as_json:
         emit_json(plan.to_json())

@@ -17,6 +17,7 @@ from pypto_core.run.pipeline import Pipeline
 from pypto_core.run.run import PipelineStep
 from pypto_core.run.verification import INPUT_LABEL, holding, require, structural
 from pypto_core.solver import (
+    DEFAULT_NODE_BUDGET,
     ExtraOrder,
     FailedPlugin,
     Goal,
@@ -47,6 +48,7 @@ class Wishes:
 
     ``specs`` are pass texts (``Name{option=value}``) whose options replace the registered ones; a pass that is
     named there has to run. ``extra_runs`` allows a pass more runs than its contract lists.
+    ``node_budget``: states that the solver may open.
     """
 
     goals: tuple[Goal, ...] = attrs.field(default=(), converter=tuple)
@@ -54,6 +56,7 @@ class Wishes:
     order: tuple[ExtraOrder, ...] = attrs.field(default=(), converter=tuple)
     specs: tuple[str, ...] = attrs.field(default=(), converter=tuple)
     extra_runs: tuple[tuple[str, int], ...] = attrs.field(default=(), converter=tuple)
+    node_budget: int = DEFAULT_NODE_BUDGET
 
 
 def goals_of(name: str, context: PassContext, host: Host) -> tuple[Target | None, tuple[Goal, ...]]:
@@ -135,6 +138,7 @@ def make_problem(
         capabilities=capabilities(context.backend, context.planner, context.options, host),
         order=wishes.order,
         extra_runs=wishes.extra_runs,
+        node_budget=wishes.node_budget,
         anchors=ANCHORS,
         catalogue=catalogued("property"),
         failed=[_failed(record) for record in host.health if record.status is not Status.OK],

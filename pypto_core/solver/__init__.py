@@ -16,6 +16,7 @@ from pypto_core.solver.plan import (
     plan_line,
 )
 from pypto_core.solver.problem import (
+    DEFAULT_NODE_BUDGET,
     Capability,
     ExtraOrder,
     FailedPlugin,
@@ -31,6 +32,7 @@ from pypto_core.solver.render import explain_plan
 from pypto_core.solver.solve import check_plan, solve, why_not
 
 __all__ = [
+    "DEFAULT_NODE_BUDGET",
     "Ambiguity",
     "Capability",
     "Explanation",

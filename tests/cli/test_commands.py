@@ -122,6 +122,24 @@ def test_pipeline_gives_steps_with_reasons_lock_and_picture(capsys, kernel, tmp_
     assert "destroys  SSAForm" in explained
 
 
+def test_a_pass_may_be_allowed_to_run_again(capsys, kernel):
+    asked = (
+        "pipeline",
+        kernel,
+        "-b",
+        "910b",
+        "-g",
+        "AllocatedMemoryAddr",
+        "--allow-rerun",
+        "NormalizeStmtStructure",
+    )
+    assert json_of(capsys, *asked)["steps"]
+    assert "NoSuchPass" in text_of(
+        capsys, "pipeline", kernel, "-b", "910b", "--allow-rerun", "NoSuchPass", code=2
+    )
+    assert text_of(capsys, "pipeline", kernel, "-b", "910b", "--solver-budget", "0", code=2)
+
+
 def test_several_backends_need_a_choice(capsys, kernel):
     shown = text_of(capsys, "compile", kernel, "-g", "AllocatedMemoryAddr", code=2)
     assert "several backends are installed" in shown

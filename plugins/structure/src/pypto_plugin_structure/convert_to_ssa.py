@@ -260,6 +260,7 @@ class _Renamer(TypeFollower):
         self.facts.append(fact)
         new = self.entered(body)
         if new is None and body is not None:
+            self.restore(saved)
             ahead: list[Stmt] = []
             never = tuple(
                 [
