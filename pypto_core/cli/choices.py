@@ -11,7 +11,8 @@ import click
 
 from pypto_core.diagnostics import UserError
 from pypto_core.host import Host, none_installed
-from pypto_core.run import DEFAULT_PLANNER, PassContext, compile
+from pypto_core.run import DEFAULT_PLANNER, PassContext, Wishes, compile
+from pypto_core.solver import DEFAULT_NODE_BUDGET
 
 
 def target_options(function: Callable[..., Any]) -> Callable[..., Any]:
