@@ -71,7 +71,7 @@ def test_each_row(kit: Any, row: Row, backend: str) -> None:
     for planner in ("pypto", "dsa_rp", "ptoas"):
         tiled = kit.tile(program, backend, planner)
         assert tiled.hints == ()
-        if SIMULATED[backend] == planner and row.M * row.N * row.K <= 1 << 21:
+        if SIMULATED[backend] == planner:
             kit.same(tiled)
 
 
