@@ -60,8 +60,8 @@ class TypeFollower(Mutator):
     """Renames variables so that types follow: subclasses say with :meth:`define` what a definition becomes."""
 
     def define(self, var: Var, kind: Type) -> Var:
-        """The variable that is assigned instead of ``var``, of type ``kind``."""
-        raise NotImplementedError
+        """The variable that is assigned instead of ``var``, of type ``kind``; itself where the type stays."""
+        return var if kind is var.type else Var(var.name_hint, kind, span=var.span)
 
     def visit_def(self, var: Var) -> Var:
         """A definition whose type is the variable's own."""
