@@ -240,6 +240,10 @@ class Kit:
                 check_l0(after, backend)
             if check and settled:
                 assert auto_tile_matmul_l0(after, context) is after, "a second run finds nothing to do"
+            elif check:
+                again = auto_tile_matmul_l0(after, context)
+                verify_or_raise(again, CHECKED, context.backend)
+                check_l0(again, backend)
         return tiled
 
     def same(self, tiled: Tiled, **parts: Any) -> None:
