@@ -1,9 +1,9 @@
 """How good and how fast the planners are on public problems.
 
-Reads the folder that PYPTO_PLANNING_DATA names, and has no figures without it. Every answer is judged by the
-kernel's checker before it counts. As a script it prints the figures::
+Reads the folder that PYPTO_PLANNING_DATA names, or ``shared/data`` beside the checkout, and says so when there is
+none. Every answer is judged by the kernel's checker before it counts. As a script it prints the figures::
 
-    PYPTO_PLANNING_DATA=folder python plugins/memory/benchmarks/bench_planners.py
+    PYTHONPATH=. python plugins/memory/benchmarks/bench_planners.py dsa minimalloc
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from pypto_core.contract import NoPlacementError, check_placement, live_peak, pe
 from pypto_core.ir import MemorySpace
 from pypto_plugin_memory.planners import dsa
 from pypto_plugin_memory.planners.lowest import lowest_peak
+
+SKIPPED = "planners: skipped, as PYPTO_PLANNING_DATA names no folder with dsa and minimalloc\n"
 
 SECONDS = 60.0
 """Processor time for each problem of the MinimAlloc collection."""
@@ -84,6 +86,7 @@ def _solve(case: Any) -> tuple[int | None, float]:
 def minimalloc_figures(folder: Path, seconds: float = SECONDS) -> Iterator[Figure]:
     """Peaks on the MinimAlloc collection."""
     ratios: list[float] = []
+    exact = 0
     space = MemorySpace.Vec
     for case in _data().minimalloc_cases(folder):
         if len(case.problem.blocks) < 20:
@@ -93,17 +96,21 @@ def minimalloc_figures(folder: Path, seconds: float = SECONDS) -> Iterator[Figur
         wrong = [v for v in check_placement(case.problem, placement) if v.kind != "capacity"]
         if wrong:
             raise AssertionError(f"{case.name}: {wrong[0].message}")
-        ratios.append(peak_bytes(case.problem, placement, space) / need)
+        peak = peak_bytes(case.problem, placement, space)
+        ratios.append(peak / need)
+        exact += peak <= case.problem.capacities[space]
         yield Figure(name=f"{case.name}, peak over bytes alive", value=ratios[-1], unit="")
     if ratios:
         mean = statistics.geometric_mean(ratios)
         yield Figure(name="peak over bytes alive, geometric mean", value=mean, unit="", target=1.08)
+        yield Figure(name="over their capacity", value=len(ratios) - exact, unit=f"of {len(ratios)} problems")
 
 
 def run() -> list[Figure]:
-    """All figures; none when the problems are not there."""
+    """All figures; none, and a message, when the problems are not there."""
     folder = _data().data_folder()
     if folder is None:
+        sys.stderr.write(SKIPPED)
         return []
     return [*dsa_figures(folder), *minimalloc_figures(folder)]
 
@@ -112,7 +119,7 @@ def main() -> None:
     """Write the figures as they come."""
     folder = _data().data_folder()
     if folder is None:
-        sys.stderr.write(f"skipped: set {_data().VARIABLE} to the folder that holds dsa and minimalloc\n")
+        sys.stderr.write(SKIPPED)
         return
     parts = {"dsa": dsa_figures, "minimalloc": minimalloc_figures}
     for name in sys.argv[1:] or list(parts):

@@ -2,7 +2,7 @@
 
 ``dsa/problems.jsonl`` with ``dsa/best_known.csv``: problems of real tile kernels, and the best costs known for those
 with reuse penalties. ``minimalloc/<name>.<capacity>.csv``: few, large and tight. Both are looked for in the folder
-that the environment variable ``PYPTO_PLANNING_DATA`` names.
+that the environment variable ``PYPTO_PLANNING_DATA`` names, and without it in ``shared/data`` beside the checkout.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from pypto_core.contract import PlacementBlock, PlacementProblem, ReusePenalty, 
 from pypto_core.ir import MemorySpace
 
 VARIABLE = "PYPTO_PLANNING_DATA"
+BESIDE = Path(__file__).resolve().parents[4] / "shared" / "data"
 
 
 @attrs.frozen(kw_only=True)
@@ -33,9 +34,10 @@ class Case:
 
 
 def data_folder() -> Path | None:
-    """The folder, or None when the variable is not set or names no folder."""
-    text = os.environ.get(VARIABLE, "")
-    return Path(text) if text and Path(text).is_dir() else None
+    """The folder, or None when it is not there."""
+    text = os.environ.get(VARIABLE)
+    folder = BESIDE if text is None else Path(text)
+    return folder if text != "" and folder.is_dir() else None
 
 
 def dsa_cases(folder: Path) -> Iterator[Case]:

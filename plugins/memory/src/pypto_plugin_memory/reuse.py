@@ -42,7 +42,7 @@ from pypto_plugin_memory.reserve import reserved_ranges
 from pypto_plugin_memory.rewrite import drop_unused_allocations, map_memrefs, strip_membership
 from pypto_plugin_memory.storage import is_alloc
 
-QUICK = Effort(beams=8, width=100, nodes=5_000, polish=0)
+QUICK = Effort(rankings=20, nodes=5_000, polish=0)
 """What is spent on one memory that overflows, per pipeline depth."""
 
 

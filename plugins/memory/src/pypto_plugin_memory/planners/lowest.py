@@ -8,15 +8,13 @@ import attrs
 
 from pypto_core.contract import Placement, PlacementProblem, live_peak
 from pypto_core.ir import MemorySpace
-from pypto_plugin_memory.planners import skyline
+from pypto_plugin_memory.planners import canonical
 from pypto_plugin_memory.planners.greedy import orders
 from pypto_plugin_memory.planners.improve import lowest
 from pypto_plugin_memory.planners.instance import NO_LIMIT, Instance, instance_of
 
 
-def lowest_peak(
-    problem: PlacementProblem, space: MemorySpace, *, seconds: float, seed: int = 0, width: int = 300
-) -> Placement:
+def lowest_peak(problem: PlacementProblem, space: MemorySpace, *, seconds: float, seed: int = 0) -> Placement:
     """A placement that ends as low as possible, whatever the capacity; it ends early at the bytes alive at once.
 
     ``seconds`` are of processor time, on which the answer depends. Reuse penalties play no part.
@@ -25,15 +23,14 @@ def lowest_peak(
     instance.soft = [[] for _ in instance.soft]
     need = live_peak(problem, space)[0]
     limit = time.process_time() + seconds
-    at, top = _by_orders(instance, need, limit if not skyline.applies(instance) else 0.0, seed)
-    if top > need and skyline.applies(instance):
-        ground = skyline.ground_of(instance)
-        found, best = skyline.attempts(
+    at, top = _by_orders(instance, need, limit if not canonical.applies(instance) else 0.0, seed)
+    if top > need and canonical.applies(instance):
+        ground = canonical.ground_of(instance)
+        found, best = canonical.lower(
             ground,
-            ground.need,
+            int(ground.total.max()),
             -(-top // ground.unit),
             1 << 30,
-            width,
             seed,
             stop=lambda: time.process_time() >= limit,
         )

@@ -12,7 +12,7 @@ import attrs
 
 from pypto_core.contract import NoPlacementError, Placement, PlacementProblem, live_peak
 from pypto_core.ir import MemorySpace
-from pypto_plugin_memory.planners import skyline
+from pypto_plugin_memory.planners import canonical
 from pypto_plugin_memory.planners.exact import Outcome, decide
 from pypto_plugin_memory.planners.greedy import best_greedy, orders
 from pypto_plugin_memory.planners.improve import improve_cost, squeeze
@@ -25,16 +25,14 @@ SMALL = 60
 @attrs.frozen(kw_only=True)
 class Effort:
     """How much to try, in steps. ``shuffles``: random orders of the greedy. ``restarts``: of the search for a fit, with
-    ``steps`` each. ``beams``: attempts at packing from the ground up, ``width`` packings
-    and more side by side. ``polish``: steps
-    that lower the cost of reuse. ``nodes``: of the exact search.
+    ``steps`` each. ``rankings``: attempts at packing from the ground up. ``polish``: steps that lower the cost of
+    reuse. ``nodes``: of the exact search.
     """
 
     shuffles: int = 4
     restarts: int = 2
     steps: int = 100
-    beams: int = 24
-    width: int = 200
+    rankings: int = 300
     polish: int = 300
     nodes: int = 40_000
     seed: int = 0
@@ -118,12 +116,12 @@ def _fit(instance: Instance, effort: Effort) -> tuple[list[int] | None, bool]:
 
 def _packed(instance: Instance, effort: Effort) -> list[int] | None:
     """A packing from the ground up, where nothing but lifetimes keeps blocks apart."""
-    if not effort.beams or not skyline.applies(instance):
+    if not effort.rankings or not canonical.applies(instance):
         return None
-    ground = skyline.ground_of(instance)
-    for number in range(effort.beams):
-        width = effort.width * (1 + number // 8)
-        at, _ = skyline.attempt(ground, instance.capacity // ground.unit, width, number, effort.seed)
+    ground = canonical.ground_of(instance)
+    rankings = canonical.rankings(ground, effort.seed)
+    for _ in range(effort.rankings):
+        at = canonical.attempt(rankings, instance.capacity // ground.unit)
         if at is not None:
             return [a * ground.unit for a in at]
     return None
