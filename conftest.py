@@ -9,6 +9,9 @@ from hypothesis import settings
 # A developer's own selection of plugins must not decide what the tests see.
 os.environ.pop("PYPTO_PLUGINS", None)
 
+# Nor must what an earlier run left behind; tests of the cache give it a folder of their own.
+os.environ["PYPTO_CACHE"] = "off"
+
 # Every pass that runs in a test has its result printed, parsed again and compared.
 os.environ.setdefault("PYPTO_VERIFY_LEVEL", "roundtrip")
 

@@ -65,6 +65,14 @@ def best_of(function: Callable[[], object], *, repeat: int = 5, number: int = 1)
             gc.enable()
 
 
+def best_of_both(
+    first: Callable[[], object], second: Callable[[], object], *, repeat: int = 5
+) -> tuple[float, float]:
+    """The least wall times in seconds of a call of each, taken in turns: what disturbs one disturbs the other too."""
+    times = [(best_of(first, repeat=1), best_of(second, repeat=1)) for _ in range(repeat)]
+    return min(mine for mine, _ in times), min(other for _, other in times)
+
+
 def _sample(function: Callable[[], object], number: int) -> float:
     start = time.perf_counter()
     for _ in range(number):

@@ -14,6 +14,7 @@ ON_CHIP_ONLY = "DDR"
 
 def memory_rows(compiled: Compiled) -> list[dict[str, Any]]:
     """One row per on-chip allocation of the compiled program."""
+    addressed = "AllocatedMemoryAddr" in compiled.stages[-1].held if compiled.stages else None
     return [
         {
             "function": row.function,
@@ -25,7 +26,7 @@ def memory_rows(compiled: Compiled) -> list[dict[str, Any]]:
             "capacity": row.capacity,
             "tiles": list(row.tiles),
         }
-        for row in memory_table(compiled.program, compiled.context.backend)
+        for row in memory_table(compiled.program, compiled.context.backend, addressed=addressed)
         if row.space.name != ON_CHIP_ONLY
     ]
 

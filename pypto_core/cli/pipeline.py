@@ -8,6 +8,7 @@ import click
 
 from pypto_core.cli.choices import make_context, make_wishes, parse_options, solver_options, target_options
 from pypto_core.cli.output import console, emit_json, json_option, table
+from pypto_core.diagnostics import UserError
 from pypto_core.host import load_host
 from pypto_core.ir import Program
 from pypto_core.language import parse_program
@@ -40,6 +41,8 @@ def command(
     as_json: bool,
 ) -> None:
     """Resolve the pipeline for FILE; without it for a small tile kernel (two loads, an add and a store)."""
+    if graph is not None:
+        _check_picture(graph)
     host = load_host()
     context = make_context(host, backend, planner, parse_options(options))
     _, goals = goals_of(goal, context, host)
@@ -60,6 +63,17 @@ def command(
     else:
         rows = [(i, s.instance, s.here, s.origin) for i, s in enumerate(plan.steps, 1)]
         console().print(table(("", "pass", "why it is here", "distribution"), rows, right=("",)))
+
+
+def _check_picture(path: Path) -> None:
+    """Refuse a file name that promises a picture of another kind."""
+    if path.suffix.lower() != ".svg":
+        raise UserError(
+            f"a graph can't be written as '{path.suffix or path.name}'",
+            code="PT823",
+            facts={"supported": ".svg"},
+            remedy=f"write --graph {path.with_suffix('.svg')}",
+        )
 
 
 _SAMPLE = """

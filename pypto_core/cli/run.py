@@ -20,8 +20,13 @@ from pypto_core.run import as_program, compile, write_file
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pypto_core.contract import Engine
     from pypto_core.ir import Function
+    from pypto_core.run import PassContext
 
+
+_REFERENCE = "values"
+"""The engine that runs the program as written."""
 
 _TOLERANCE = click.FloatRange(min=0.0)
 
@@ -31,7 +36,12 @@ _TOLERANCE = click.FloatRange(min=0.0)
 @target_options
 @click.option("--goal", "-g", default="pto", show_default=True, help="How far to compile before running.")
 @click.option("--entry", "-e", help="Function to run, when the program has several.")
-@click.option("--engine", default="values", show_default=True, help="How to execute.")
+@click.option(
+    "--engine",
+    default=_REFERENCE,
+    show_default=True,
+    help="How to execute what was compiled; 'bytes' runs it on the planned memory.",
+)
 @click.option("--inputs", type=click.Path(exists=True, path_type=Path), help=".npz with arrays by parameter.")
 @click.option(
     "--golden",
@@ -67,7 +77,8 @@ def command(
 ) -> int:
     """Run the kernel in FILE as written and as compiled; both have to agree, and with --golden too.
 
-    Exit code 1 when they don't. Inputs are random unless --inputs gives them.
+    Exit code 1 when they don't. As written it is run by the engine values, as compiled by --engine. Inputs are random
+    unless --inputs gives them.
     """
     host = load_host()
     given_options = parse_options(options)
@@ -76,16 +87,18 @@ def command(
     function = entry_function(program, entry)
     user = _user_module(golden) if golden is not None else {}
     if inputs is not None:
-        arrays = _load(inputs)
+        arrays = load_arrays(inputs)
     elif "inputs" in user:
         arrays = _drawn(user["inputs"], seed, golden)
     else:
         arrays = _random(function, seed)
-    execute = host.engine(engine).load()
+    chosen, reference = host.engine(engine), host.engine(_REFERENCE)
     with context:
         compiled = compile(program, goal=goal, host=host, **given_options)  # again, to hear of unread ones
-        after = execute(compiled.program, arrays, function.name)
-    before = execute(program, arrays, function.name) if engine == "values" else after
+        after = chosen.load()(
+            compiled.program, arrays, function.name, **_placement(chosen, compiled.context)
+        )
+    before = reference.load()(program, arrays, function.name)
     wanted = _golden(user, golden, arrays) if golden is not None else {}
     rows = [
         _compare(name, value, before.outputs[name], wanted.get(name), rtol, atol)
@@ -117,7 +130,19 @@ def command(
     return 0 if all(row["ok"] for row in rows) else 1
 
 
-def _load(path: Path) -> Mapping[str, Any]:
+def _placement(engine: Engine, context: PassContext) -> dict[str, Any]:
+    """What an engine that looks at places has to know of the compilation."""
+    if not engine.placed:
+        return {}
+    assert context.host is not None
+    return {
+        "backend": context.backend,
+        "addressed": context.host.planner(context.planner).assigns_addresses,
+    }
+
+
+def load_arrays(path: Path) -> Mapping[str, Any]:
+    """The arrays of a .npz file by name. Raises UserError (PT853) for anything else, pickled objects included."""
     import numpy as np  # only where arrays are read
 
     try:

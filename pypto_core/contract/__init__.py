@@ -6,12 +6,14 @@ from pypto_core.contract.command import Command
 from pypto_core.contract.emission import EmitContext, Operand, Recipe, names_of, types_of
 from pypto_core.contract.entry import entry_function
 from pypto_core.contract.executor import (
+    RESULT,
     ArrayValue,
     BlockPosition,
     Engine,
     ExecContext,
     OpExecutor,
     RunResult,
+    TileStorage,
     Touch,
 )
 from pypto_core.contract.machine import CoreCounts, MemoryPath, MemorySpec
@@ -51,6 +53,7 @@ from pypto_core.contract.report import ReportSection
 from pypto_core.contract.target import Artifact, OpEmitter, Target
 
 __all__ = [
+    "RESULT",
     "ArrayValue",
     "Artifact",
     "Backend",
@@ -89,6 +92,7 @@ __all__ = [
     "RunResult",
     "Separation",
     "Target",
+    "TileStorage",
     "Touch",
     "VectorRates",
     "Violation",

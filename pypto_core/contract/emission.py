@@ -51,7 +51,10 @@ class EmitContext(Protocol):
     # -- operands
 
     def operand(self, expr: Expr) -> Operand:
-        """A tile, a tensor or a scalar, in its own type; scalar operators in ``expr`` are written first."""
+        """A tile, a buffer, a tensor or a scalar, in its own type; scalar operators in ``expr`` are written first.
+
+        Of a buffer it is the very object that was bound to its handle.
+        """
         ...
 
     def scalar(self, expr: Expr, dtype: DataType) -> Operand:
@@ -70,6 +73,10 @@ class EmitContext(Protocol):
         self, tensor: Expr, offsets: Sequence[Expr], sizes: Sequence[Expr], what: str = ""
     ) -> Operand:
         """A window of a tensor in global memory; ``what``: a name to call it by."""
+        ...
+
+    def position(self, name: str) -> Operand:
+        """What the runtime tells a kernel of its place, as an index: ``block_idx``, ``block_num``, ``subblock_idx``."""
         ...
 
     # -- results

@@ -16,7 +16,7 @@ from pypto_core.contract.passes import load_reference
 
 if TYPE_CHECKING:
     from pypto_core.diagnostics import UserError
-    from pypto_core.ir import Call, DataType, Expr, PipeType
+    from pypto_core.ir import Call, DataType, Expr, MemorySpace, PipeType, Type
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -60,6 +60,41 @@ class BlockPosition:
     subblock: int = 0
 
 
+class TileStorage(Protocol):
+    """A tile's place in memory while a program runs, for operators that work on storage instead of values.
+
+    ``shape`` and ``valid``: extents in elements. Two objects may name the same bytes: a window, or another
+    descriptor's look at them.
+    """
+
+    shape: tuple[int, ...]
+    dtype: DataType
+    space: MemorySpace
+    valid: tuple[int, ...]
+
+    def load(self) -> ArrayValue:
+        """The elements; the valid ones are read from memory, the others are undefined."""
+        ...
+
+    def store(self, part: Any, offset: tuple[int, ...] | None = None) -> None:
+        """Put an array into the elements that begin at ``offset``, the origin when None."""
+        ...
+
+    def window(
+        self, offset: tuple[int, ...], shape: tuple[int, ...], valid: tuple[int, ...] | None = None
+    ) -> TileStorage:
+        """The elements from ``offset`` on, where they lie: rows keep their distance. ``valid``: all when None."""
+        ...
+
+    def relabel(self, kind: Any, valid: tuple[int, ...] | None = None) -> TileStorage:
+        """The bytes from the first one on, as a tile that ``kind`` describes."""
+        ...
+
+    def set_valid(self, valid: tuple[int, ...]) -> None:
+        """Other extents that hold data; seen through this object only."""
+        ...
+
+
 class ExecContext(Protocol):
     """What a meaning may ask of the engine that runs it."""
 
@@ -98,10 +133,42 @@ class ExecContext(Protocol):
         """An error at the call, to be raised."""
         ...
 
+    @property
+    def run_state(self) -> dict[str, Any]:
+        """What operators keep between calls, as long as the block runs; keys begin with a plugin's name."""
+        ...
+
+    def storage(
+        self,
+        kind: Any,
+        address: int | None = None,
+        valid: tuple[int, ...] | None = None,
+        name: str = "",
+    ) -> TileStorage:
+        """A new root: memory for a tile that ``kind`` describes, undefined at first.
+
+        ``kind``: has a shape, a dtype, a memory space and, of its own or in its ``view``, the fields of a layout.
+        ``address``: first byte in that memory, None for bytes that nothing else has. ``valid``: all when None.
+        ``name``: for messages. An engine that does not look at placement gives every root bytes of its own.
+        """
+        ...
+
+    def compute(self, op: str, kind: Type, *operands: Any, **options: Any) -> Any:
+        """What the operator ``op`` gives for these operands, as a call of it with a result of type ``kind`` would."""
+        ...
+
+
+RESULT = -1
+"""The operand of a :class:`Touch` that is the result."""
+
 
 @attrs.frozen(kw_only=True)
 class Touch:
-    """Bytes of one operand that an operator reads or writes: elements ``offset`` to ``offset + extent`` by axis."""
+    """Bytes of one operand that an operator reads or writes: elements ``offset`` to ``offset + extent`` by axis.
+
+    ``operand``: its index, RESULT for the result. What is written to an operand that the operator works on in place is
+    written to the result.
+    """
 
     operand: int
     offset: tuple[int, ...]
@@ -114,11 +181,13 @@ class OpExecutor:
     """The meaning of one operator; each part is a callable or ``"module:name"`` of one.
 
     ``values``: ``(ctx, *operands, **options) -> value``. Operands come in the call's order: an :class:`ArrayValue` for
-    a tile or tensor, int, float or bool for a scalar, a tuple of ints for a shape or offset. The result is an
-    ArrayValue, a number, a tuple of them, or None. Operands are not to be changed, but for the storage of tensors and
-    of operands that the operator declares to write. ``touches``: same arguments, gives the :class:`Touch` of each
-    access where it is not simply all that is valid. ``pipe``: where it runs, when the backend does not know.
-    ``cycles``: same arguments, the time it takes there.
+    a tile or tensor, a :class:`TileStorage` where an operator gave one, int, float or bool for a scalar, a tuple of
+    ints for a shape or offset. The result is an ArrayValue, a number, a tuple of them, a TileStorage, or None.
+    Operands are not to be changed, but for the storage of tensors and of operands that the operator declares to write.
+    ``touches``: same arguments, gives the :class:`Touch` of each access where it is not simply all that is valid; the
+    data of tiles is then undefined outside of what is read. ``pipe``: where it runs, when the backend does not know.
+    ``cycles``: same arguments, the time it takes there; it is asked once the run is over, so that of ``ctx`` it may use
+    ``call``, ``block`` and ``error`` only.
     """
 
     op: str
@@ -130,6 +199,10 @@ class OpExecutor:
     def load(self) -> Callable[..., Any]:
         """The function behind ``values``, importing its module when it was given by name."""
         return load_reference(self.values, f"executor of {self.op}")
+
+    def load_cycles(self) -> Callable[..., float] | None:
+        """The function behind ``cycles``, importing its module when it was given by name; None without one."""
+        return None if self.cycles is None else load_reference(self.cycles, f"cycles of {self.op}")
 
 
 def _read_only(value: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -154,12 +227,14 @@ class Engine:
     """A way to run programs on the host.
 
     ``run`` is a callable or ``"module:name"``: ``(program, inputs, entry=None, **options) -> RunResult``, with inputs
-    by parameter name or in order. An engine never changes the arrays that it is given.
+    by parameter name or in order. An engine never changes the arrays that it is given. ``placed``: it runs planned
+    programs and takes ``backend`` and ``addressed``, whether the offsets in MemRefs are addresses.
     """
 
     name: str
     summary: str
     run: Callable[..., RunResult] | str
+    placed: bool = False
 
     def load(self) -> Callable[..., RunResult]:
         """The function, importing its module when it was given by name."""

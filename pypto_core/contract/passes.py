@@ -95,8 +95,8 @@ class PassContract:
     ``produces``: hold afterwards; one that is also required is merely kept.
     ``invalidates``: no longer guaranteed; taken away before ``produces`` is added.
     ``forbids``: must not hold before. Solved as "strictly before every pass that establishes it".
-    ``needs`` and ``excludes``: capabilities (``planner:dsa``, ``isa.slots``) without which, or with which,
-    the pass is switched off.
+    ``needs`` and ``excludes``: capabilities (``planner:dsa``, ``isa.slots``, ``option:fast``, ``option:fast=false``,
+    ``target:pto``) without which, or with which, the pass is switched off.
     ``order``: facts about its place that no property forces.
     ``runs``: ids of its instances in the order they run; empty means one instance with the pass's name.
     MUST, OPTIMISE and CHECK want each of them, PROVIDE takes as many as are needed, so a provider that may
@@ -142,7 +142,8 @@ class Pass:
 
     ``run`` is a callable ``(Program | Function, PassContext) -> same`` or ``"module:name"`` of one, which
     is imported by the first :meth:`load`. ``options`` is a frozen attrs instance; its values are the
-    defaults that :func:`parse_pass_spec` starts from.
+    defaults that :func:`parse_pass_spec` starts from. ``idempotent``: whether a second run changes nothing more, which
+    the conformance suite checks.
     """
 
     contract: PassContract
@@ -150,6 +151,7 @@ class Pass:
     scope: PassScope = PassScope.PROGRAM
     options: Any = None
     summary: str = ""
+    idempotent: bool = True
 
     @property
     def name(self) -> str:

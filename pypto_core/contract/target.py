@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from pypto_core.contract.passes import load_reference
+
+if TYPE_CHECKING:
+    from pypto_core.diagnostics import Diagnostic
 
 
 def _check_path(_: object, attribute: Any, name: str) -> None:
@@ -42,17 +45,23 @@ class Target:
 
     ``goals`` takes the capabilities of a compilation and returns the properties that the program has to have
     before ``emit`` may see it. ``emit`` is a callable ``(program, ctx) -> Iterable[Artifact]`` or
-    ``"module:name"`` of one, imported by the first :meth:`load`.
+    ``"module:name"`` of one, imported by the first :meth:`load`. ``check``: the same for a callable
+    ``(artifact, backend) -> Iterable[Diagnostic]`` that says what is wrong with an artifact, None when there is none.
     """
 
     name: str
     summary: str
     goals: Callable[[frozenset[str]], tuple[str, ...]]
     emit: Callable[[Any, Any], Iterable[Artifact]] | str
+    check: Callable[[Artifact, Any], Iterable[Diagnostic]] | str | None = None
 
     def load(self) -> Callable[[Any, Any], Iterable[Artifact]]:
         """The emitter, importing its module when it was given by name."""
         return load_reference(self.emit, f"target {self.name}")
+
+    def load_check(self) -> Callable[[Artifact, Any], Iterable[Diagnostic]] | None:
+        """The check, importing its module when it was given by name; None when there is none."""
+        return None if self.check is None else load_reference(self.check, f"check of target {self.name}")
 
 
 @attrs.frozen

@@ -70,6 +70,7 @@ class Candidate:
             version=self.version,
             status=status,
             reason=reason,
+            module=self.entry.value,
             **parts,
         )
 

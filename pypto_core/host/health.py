@@ -49,7 +49,7 @@ class PluginRecord:
 
     ``reason``: one sentence, empty when all is well. ``remedy``: what a user can do. ``traceback``: of an
     exception, where there was one. ``provides``: how many things of each kind it registered, kinds sorted.
-    ``notes``: what is wrong without keeping it from being used.
+    ``notes``: what is wrong without keeping it from being used. ``module``: what its entry point names.
     """
 
     name: str
@@ -64,6 +64,7 @@ class PluginRecord:
     requires_api: str = ""
     provides: tuple[tuple[str, int], ...] = ()
     notes: tuple[str, ...] = ()
+    module: str = ""
 
     @property
     def failed(self) -> bool:

@@ -131,7 +131,8 @@ def load_host(
 
     ``env`` is read for ``PYPTO_PLUGINS`` (default: the process's environment). ``entry_points`` replaces the
     installed ones. ``extra_plugins`` are modules, or objects with hook methods, that need no installation and
-    obey no selection; their name is what their ``pypto_plugin`` says.
+    obey no selection; their name is what their ``pypto_plugin`` says. One takes the place of an installed plugin of
+    the same name.
 
     Never raises because of a plugin; what is wrong stands in ``Host.health`` and is logged as a warning, each
     sentence once in a process. Called without arguments it returns the same host until the variable or
@@ -152,6 +153,10 @@ def _installed_host(text: str | None, path: tuple[str, ...]) -> Host:
 def _build(selection: Selection, candidates: tuple[Candidate, ...], extras: tuple[Any, ...]) -> Host:
     chosen, records = select(candidates, selection)
     inside, doubles = select(tuple(map(_in_process, extras)), Selection())
+    given = {normal_name(candidate.name) for candidate in inside}
+    replaced = [candidate for candidate in chosen if normal_name(candidate.name) in given]
+    chosen = [candidate for candidate in chosen if candidate not in replaced]
+    records += [c.record(Status.BLOCKED, "a plugin of its name was given in its place") for c in replaced]
     intake = Intake()
     intake.add_kernel(kernel_origin(), _kernel_things())
     for candidate in sorted([*chosen, *inside], key=_precedence):

@@ -89,6 +89,27 @@ _TEXTS: tuple[tuple[str, str, str], ...] = (
         "Give the tile a constant shape and narrow it with `valid_shape`.",
     ),
     (
+        "PT212",
+        "the descriptor of a buffer contradicts itself",
+        (
+            "Physical extents are positive constants. A valid extent lies between 0 and the physical one, or is -1, "
+            "which stands for one that operands give at run time."
+        ),
+    ),
+    (
+        "PT213",
+        "a program is nested too deeply",
+        (
+            "Expressions within expressions, or blocks within blocks, go deeper than the tools can follow. Assign "
+            "parts of long expressions to variables, and move inner blocks into functions of their own."
+        ),
+    ),
+    (
+        "PT214",
+        "a type has too many axes",
+        "Tensors and tiles have at most 32 axes; the machines know fewer still. Merge axes that are used together.",
+    ),
+    (
         "PT301",
         "nothing makes a property that is needed",
         (
@@ -147,8 +168,8 @@ _TEXTS: tuple[tuple[str, str, str], ...] = (
         "PT810",
         "a pipeline meets a context it was not made for",
         (
-            "A pipeline is resolved for one planner and one backend and refuses to run under another: resolve "
-            "it again."
+            "A pipeline is resolved for one planner, one backend and certain values of the options that switch passes "
+            "on and off, and refuses to run under others: resolve it again."
         ),
     ),
     (
@@ -165,6 +186,56 @@ _TEXTS: tuple[tuple[str, str, str], ...] = (
         "PT816",
         "an option that nothing asked for",
         "No pass looked the option up and no contract is gated by it; its name is most likely misspelt.",
+    ),
+    (
+        "PT823",
+        "a picture of a kind that can't be written",
+        "Graphs are written as SVG: give the file a name that ends in .svg.",
+    ),
+    (
+        "PT830",
+        "an argument that no kernel can take",
+        (
+            "A kernel under `@pl.jit` takes arrays of any library that tells shape and element type, and numbers, "
+            "strings, element types, enum members and lists of these. Element types are those of the language: complex "
+            "numbers, objects and byte orders of other machines are not among them. Extents are at least 1."
+        ),
+    ),
+    (
+        "PT831",
+        "a kernel was called with arguments that it has no parameters for",
+        "The facts list the parameters. Arguments may be given by name.",
+    ),
+    (
+        "PT832",
+        "an output can't be written in place",
+        (
+            "What a kernel writes belongs into the caller's array. That needs memory of this computer that may be "
+            "written: a numpy array, a tensor that shares its memory as one, or whatever hands it out by "
+            "`__array_interface__` or DLPack. Read-only views and arrays on a device are refused before anything runs."
+        ),
+    ),
+    (
+        "PT833",
+        "a setting of the cache can't be read",
+        "`PYPTO_CACHE_BYTES` is a number of bytes. `PYPTO_CACHE=off` switches the cache off.",
+    ),
+    (
+        "PT834",
+        "a compiled kernel was called with other constants",
+        (
+            "Numbers that are passed to a kernel are part of it: branches on them were decided and loops over them "
+            "measured out. What `compile` returns is the kernel for one set of them; the decorated function takes "
+            "any."
+        ),
+    ),
+    (
+        "PT857",
+        "nothing to explain about a file",
+        (
+            "What `pypto explain FILE` tells comes from installed plugins, as sections of the report on a compilation. "
+            "The flags that choose among them need a file."
+        ),
     ),
 )
 

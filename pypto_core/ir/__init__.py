@@ -13,6 +13,8 @@ from pypto_core.ir.attr_keys import (
     SPLIT,
     TENSOR_TO_TILE_MAT_BRIDGE,
 )
+from pypto_core.ir.buffers import RUNTIME_EXTENT, BufferType, MultiBufferType
+from pypto_core.ir.depth import too_deep
 from pypto_core.ir.dtypes import DataType, int_range
 from pypto_core.ir.enums import (
     INCORE_TYPES,
@@ -111,6 +113,8 @@ from pypto_core.ir.footprint import (
     round_up,
 )
 from pypto_core.ir.function import Function, Program, map_functions
+from pypto_core.ir.layout import Digit, ElementMap, StridedBlock, element_map, storage_rows, tile_map
+from pypto_core.ir.making import MAKE, collector_paused, make_order
 from pypto_core.ir.naming import ROLES, NameSource, auto_name, base_name
 from pypto_core.ir.node import (
     DEFINE,
@@ -128,6 +132,7 @@ from pypto_core.ir.node import (
     define,
     fields_of,
     freeze_map,
+    freeze_tuple,
     ignore,
     node_class,
     replace,
@@ -166,7 +171,9 @@ from pypto_core.ir.scalars import (
     truediv,
     xor,
 )
+from pypto_core.ir.semantics import SEMANTICS_VERSION
 from pypto_core.ir.shaped import (
+    MAX_RANK,
     ArrayType,
     ShapedType,
     TensorType,
@@ -183,6 +190,7 @@ from pypto_core.ir.shaped import (
     shapes_equal,
     static_dim,
     static_shape,
+    too_many_axes,
 )
 from pypto_core.ir.stmt import (
     EMPTY,
@@ -255,7 +263,9 @@ __all__ = [
     "INDEX_ONE",
     "INDEX_ZERO",
     "LOGICALS",
+    "MAKE",
     "MAP",
+    "MAX_RANK",
     "MAYBE",
     "MEMREF",
     "NODE",
@@ -267,6 +277,8 @@ __all__ = [
     "PLAIN",
     "PTR",
     "ROLES",
+    "RUNTIME_EXTENT",
+    "SEMANTICS_VERSION",
     "SPLIT",
     "TENSOR_TO_TILE_MAT_BRIDGE",
     "UNKNOWN",
@@ -290,6 +302,7 @@ __all__ = [
     "BitXor",
     "Bounds",
     "BreakStmt",
+    "BufferType",
     "Call",
     "Cast",
     "CastMode",
@@ -303,6 +316,8 @@ __all__ = [
     "ContinueStmt",
     "CoreType",
     "DataType",
+    "Digit",
+    "ElementMap",
     "Eq",
     "EvalStmt",
     "Expr",
@@ -334,6 +349,7 @@ __all__ = [
     "MemorySpace",
     "Min",
     "Mul",
+    "MultiBufferType",
     "Mutator",
     "NameSource",
     "Ne",
@@ -361,6 +377,7 @@ __all__ = [
     "SplitMode",
     "SpmdScopeStmt",
     "Stmt",
+    "StridedBlock",
     "Sub",
     "Submit",
     "TensorLayout",
@@ -391,6 +408,7 @@ __all__ = [
     "box_shape",
     "cast",
     "child_fields",
+    "collector_paused",
     "conservative_acc_rows",
     "const_index",
     "deep_clone",
@@ -398,6 +416,7 @@ __all__ = [
     "defined_vars",
     "dims_equal",
     "dtype_of",
+    "element_map",
     "eq",
     "fields_of",
     "flatten",
@@ -405,6 +424,7 @@ __all__ = [
     "floormod",
     "fold_binary",
     "freeze_map",
+    "freeze_tuple",
     "ge",
     "greatest",
     "gt",
@@ -424,6 +444,7 @@ __all__ = [
     "linear",
     "lt",
     "make_binary",
+    "make_order",
     "make_unary",
     "map_functions",
     "map_nodes",
@@ -451,11 +472,15 @@ __all__ = [
     "snake_name",
     "static_dim",
     "static_shape",
+    "storage_rows",
     "structural_equal",
     "structural_hash",
     "sub",
     "substitute",
     "term_key",
+    "tile_map",
+    "too_deep",
+    "too_many_axes",
     "truediv",
     "type_vars",
     "types_equal",

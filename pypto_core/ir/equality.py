@@ -7,15 +7,17 @@ that leaves them out says nothing about placement.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, cast
+from collections.abc import Callable, Mapping
+from functools import cache, lru_cache
+from typing import Any, ClassVar, cast
 from zlib import crc32
 
 from pypto_core.diagnostics import UserError
+from pypto_core.ir.depth import too_deep
 from pypto_core.ir.dtypes import DataType
 from pypto_core.ir.expr import Call, ConstFloat, ConstInt, MemRef, Op, Var
 from pypto_core.ir.function import Program
-from pypto_core.ir.node import DEFINE, IGNORE, MAP, MAYBE, NODE, NODES, PLAIN, Node, fields_of
+from pypto_core.ir.node import DEFINE, IGNORE, MAP, NODES, PLAIN, FieldInfo, Node, fields_of
 from pypto_core.ir.types import ScalarType, Type
 
 _MERGED = {DataType.INT64: DataType.INDEX}
@@ -27,14 +29,15 @@ def structural_equal(
     """Whether two nodes or types are equal up to the names of what they define.
 
     ``enable_auto_mapping`` also maps free variables to each other on first use; otherwise a free variable equals
-    only itself. ``compare_memref`` includes the MemRefs inside types.
+    only itself. ``compare_memref`` includes the MemRefs inside types. Raises UserError (PT213) for what is nested too
+    deeply to compare.
     """
-    return a is b or _Comparer(enable_auto_mapping, compare_memref).equal(a, b)
+    return a is b or _Comparer(enable_auto_mapping, compare_memref).same(a, b)
 
 
 def types_equal(a: Type, b: Type, *, compare_memref: bool = False) -> bool:
     """Whether two types are equal; variables in them by identity."""
-    return a is b or _Comparer(False, compare_memref).equal(a, b)
+    return a is b or _Comparer(False, compare_memref).same(a, b)
 
 
 def assert_structural_equal(
@@ -44,12 +47,13 @@ def assert_structural_equal(
     if a is b:
         return
     comparer = _Comparer(enable_auto_mapping, compare_memref)
-    if not comparer.equal(a, b):
+    if not comparer.same(a, b):
         path = "".join(reversed(comparer.path)).lstrip(".") or "."
         raise UserError(
             f"structures differ at {path}",
             code="PT410",
             facts={"left": comparer.left, "right": comparer.right, "Reason": comparer.reason},
+            remedy="look at the two places: everything before the path's end is equal",
         )
 
 
@@ -63,6 +67,13 @@ class _Comparer:
         self.same_types: dict[tuple[int, int, bool], tuple[Type, Type]] = {}
         self.path: list[str] = []
         self.reason, self.left, self.right = "", "", ""
+
+    def same(self, a: Any, b: Any) -> bool:
+        """The whole comparison."""
+        try:
+            return self.equal(a, b)
+        except RecursionError:
+            raise too_deep(a, "compare") from None
 
     def equal(self, a: Any, b: Any) -> bool:
         cls = a.__class__
@@ -236,93 +247,132 @@ def _show(value: Any) -> str:
 
 
 def structural_hash(node: Any, *, enable_auto_mapping: bool = False) -> int:
-    """A hash that agrees with :func:`structural_equal`; stable between processes."""
-    return _Hasher(enable_auto_mapping).hash(node)
+    """A hash that agrees with :func:`structural_equal`; stable between processes of one Python version."""
+    try:
+        return _Hasher(enable_auto_mapping).hash(node)
+    except RecursionError:
+        raise too_deep(node, "hash") from None
 
 
 class _Hasher:
+    """One hash. Everything becomes a tuple of integers, which is what Python hashes quickly and alike everywhere."""
+
     def __init__(self, auto: bool) -> None:
         self.auto = auto
         self.numbers: dict[Var, int] = {}
         self.closed_types: dict[int, tuple[Type, int]] = {}
 
     def hash(self, node: Any) -> int:
-        cls = node.__class__
-        if isinstance(node, Type):
-            return self.type(node)
-        if isinstance(node, Var):
-            number = self.numbers.get(node)
-            if number is None:
-                if not self.auto:
-                    return _mix("free", node.unique_id)
-                return self.define(node)
+        return _HASHERS[node.__class__](self, node)
+
+    def fields(self, node: Any) -> int:
+        name, parts = _hashed_parts(node.__class__)
+        return hash((name, *[part(self, get(node)) for get, part in parts]))
+
+    def use(self, var: Var) -> int:
+        number = self.numbers.get(var)
+        if number is not None:
             return number
-        if cls is ConstInt:
-            return _mix(node.value, _merged_code(node.dtype))
-        if cls is ConstFloat:
-            return _mix(repr(float(node.value)), node.dtype.value)
-        if isinstance(node, Op):
-            return _mix(cls.__name__, node.name)
-        if cls is Program:
-            return _mix(*(_mix(name, _Hasher(self.auto).hash(f)) for name, f in node.functions.items()))
-        return self.fields(node, cls)
+        return self.define(var) if self.auto else hash((_code("free"), var.unique_id))
 
-    def fields(self, node: Any, cls: type) -> int:
-        parts: list[int | str] = [cls.__name__]
-        for field in fields_of(cls):
-            if field.role == IGNORE:
-                continue
-            value = field.get(node)
-            if field.role == DEFINE:
-                items: tuple[Var, ...] = (
-                    value if field.kind == NODES else (value,) if value is not None else ()
-                )
-                parts += [self.define(v) for v in items]
-            elif field.kind == NODES:
-                parts += [len(value), *[self.hash(v) for v in value]]
-            elif field.kind == MAP:
-                parts += [_mix(k, self.plain(value[k])) for k in sorted(value)]
-            elif field.kind in (NODE, MAYBE):
-                parts.append(0 if value is None else self.hash(value))
-            else:
-                parts.append(self.plain(value))
-        return _mix(*parts)
-
-    def define(self, var: Var) -> int:
-        init = getattr(var, "init_value", None)
+    def define(self, var: Var | None) -> int:
+        if var is None:
+            return 0
         # Numbered by position, so that equal structures number their definitions alike.
-        number = _mix(len(self.numbers), self.hash(var.type), 0 if init is None else self.hash(init))
-        self.numbers[var] = number
+        position, init = len(self.numbers), self.optional(getattr(var, "init_value", None))
+        self.numbers[var] = number = hash((position, self.hash(var.type), init))
         return number
+
+    def definitions(self, variables: tuple[Var, ...]) -> int:
+        return hash(tuple(map(self.define, variables)))
+
+    def const_int(self, node: ConstInt) -> int:
+        return hash((node.value, _merged_code(node.dtype)))
+
+    def const_float(self, node: ConstFloat) -> int:
+        return hash((_code(repr(float(node.value))), node.dtype.value))
+
+    def op(self, node: Op) -> int:
+        return hash((_code(node.__class__.__name__), _code(node.name)))
+
+    def program(self, node: Program) -> int:
+        functions = node.functions.items()
+        return hash(tuple([(_code(name), _Hasher(self.auto).hash(function)) for name, function in functions]))
+
+    def optional(self, node: Any) -> int:
+        return 0 if node is None else self.hash(node)
+
+    def sequence(self, nodes: tuple[Any, ...]) -> int:
+        return hash(tuple([_HASHERS[node.__class__](self, node) for node in nodes]))
+
+    def map(self, values: Mapping[str, Any]) -> int:
+        return hash(tuple([(_code(key), self.plain(values[key])) for key in sorted(values)])) if values else 0
+
+    def scalar(self, kind: ScalarType) -> int:
+        return hash((_code("scalar"), _merged_code(kind.dtype)))
 
     def type(self, kind: Type) -> int:
         known = self.closed_types.get(id(kind))
         if known is not None:
             return known[1]
-        if isinstance(kind, ScalarType):
-            result = _mix("scalar", _merged_code(kind.dtype))
-        else:
-            parts: list[int | str] = [type(kind).__name__]
-            for field in fields_of(type(kind)):
-                value = field.get(kind)
-                if isinstance(value, MemRef) or value is None:
-                    continue
-                parts.append(field.name)
-                if field.kind == NODES:
-                    parts += [self.hash(v) for v in value]
-                else:
-                    parts.append(self.hash(value) if isinstance(value, Node | Type) else self.plain(value))
-            result = _mix(*parts)
+        result = self.fields(kind)
         if next(_type_vars(kind), None) is None:
             self.closed_types[id(kind)] = (kind, result)
         return result
+
+    def placed(self, node: Any) -> int:
+        """A part of a type that may be a MemRef; hashes say nothing about placement."""
+        return 0 if node is None or isinstance(node, MemRef) else self.hash(node)
 
     def plain(self, value: Any) -> int:
         if isinstance(value, Node | Type):
             return self.hash(value)
         if isinstance(value, tuple):
-            return _mix(*map(self.plain, cast("tuple[Any, ...]", value)))
-        return _mix(type(value).__name__, getattr(value, "name", None) or repr(value))
+            return hash(tuple(map(self.plain, cast("tuple[Any, ...]", value))))
+        return hash((_code(type(value).__name__), _code(getattr(value, "name", None) or repr(value))))
+
+
+class _Hashers(dict[type, Callable[[_Hasher, Any], int]]):
+    """class → the method that hashes it: that of the first row that it belongs to."""
+
+    rows: ClassVar[tuple[tuple[type, Callable[[_Hasher, Any], int]], ...]] = (
+        (ScalarType, _Hasher.scalar),
+        (Type, _Hasher.type),
+        (Var, _Hasher.use),
+        (ConstInt, _Hasher.const_int),
+        (ConstFloat, _Hasher.const_float),
+        (Op, _Hasher.op),
+        (Program, _Hasher.program),
+        (object, _Hasher.fields),
+    )
+
+    def __missing__(self, cls: type) -> Callable[[_Hasher, Any], int]:
+        self[cls] = found = next(method for base, method in self.rows if issubclass(cls, base))
+        return found
+
+
+_HASHERS = _Hashers()
+
+
+@cache
+def _hashed_parts(
+    cls: type,
+) -> tuple[int, tuple[tuple[Callable[[Any], Any], Callable[[Any, Any], int]], ...]]:
+    """The code of a class and, for each field that counts, how it is read and hashed."""
+    counted = [field for field in fields_of(cls) if field.role != IGNORE]
+    return _code(cls.__name__), tuple([(field.get, _part_hasher(cls, field)) for field in counted])
+
+
+def _part_hasher(cls: type, field: FieldInfo) -> Callable[[Any, Any], int]:
+    if field.role == DEFINE:
+        return _Hasher.definitions if field.kind == NODES else _Hasher.define
+    if field.kind == NODES:
+        return _Hasher.sequence
+    if field.kind == MAP:
+        return _Hasher.map
+    if field.kind == PLAIN:
+        return _Hasher.plain
+    return _Hasher.placed if issubclass(cls, Type) else _Hasher.optional
 
 
 def _merged_code(dtype: DataType) -> int:
@@ -335,9 +385,6 @@ def _type_vars(kind: Type) -> Any:
     return type_vars(kind)
 
 
-def _mix(*parts: int | str) -> int:
-    out = 1469598103934665603
-    for part in parts:
-        number = crc32(part.encode()) if isinstance(part, str) else part & 0xFFFFFFFFFFFFFFFF
-        out = ((out ^ number) * 1099511628211 + (number >> 7)) & 0xFFFFFFFFFFFFFFFF
-    return out
+@lru_cache(maxsize=4096)
+def _code(text: str) -> int:
+    return crc32(text.encode())

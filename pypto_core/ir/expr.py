@@ -120,12 +120,17 @@ class TupleGetItemExpr(Expr):
     def __attrs_post_init__(self) -> None:
         kind = self.tuple.type
         if not isinstance(kind, TupleType):
-            raise UserError(f"can't take element {self.index} of a value that is not a tuple", span=self.span)
+            raise UserError(
+                f"can't take element {self.index} of a value that is not a tuple",
+                span=self.span,
+                remedy="only tuples have elements: use the value itself",
+            )
         if not 0 <= self.index < len(kind.types):
             raise UserError(
                 f"tuple index {self.index} is out of range",
                 span=self.span,
                 facts={"elements": len(kind.types)},
+                remedy=f"use an index from 0 to {len(kind.types) - 1}",
             )
 
     @property
@@ -285,7 +290,11 @@ class MemRef(Expr):
 
     def __attrs_post_init__(self) -> None:
         if self.slot_count < 1:
-            raise UserError(f"a MemRef needs at least one slot, not {self.slot_count}", span=self.span)
+            raise UserError(
+                f"a MemRef needs at least one slot, not {self.slot_count}",
+                span=self.span,
+                remedy="leave slot_count out, or make it 1 or more",
+            )
         index = self.slot_index
         if isinstance(index, ConstInt) and not 0 <= index.value < self.slot_count:
             raise UserError(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 
+from pypto_core.ir.depth import too_deep
 from pypto_core.ir.expr import (
     Add,
     BinaryExpr,
@@ -54,9 +55,12 @@ Linear = tuple[int, dict[Hashable, tuple[int, Expr]]]
 
 
 def linear(expr: Expr) -> Linear:
-    """``expr`` as a constant plus terms with integer factors."""
+    """``expr`` as a constant plus terms with integer factors. Raises UserError (PT213) for one nested too deeply."""
     terms: dict[Hashable, tuple[int, Expr]] = {}
-    constant = _collect(expr, 1, terms)
+    try:
+        constant = _collect(expr, 1, terms)
+    except RecursionError:
+        raise too_deep(expr) from None
     return constant, {k: v for k, v in terms.items() if v[0]}
 
 
@@ -95,6 +99,13 @@ def bounds_of(expr: Expr, bounds: Bounds = _NO_BOUNDS) -> tuple[int | None, int 
 
 
 def _term_bounds(term: Expr, bounds: Bounds) -> tuple[int | None, int | None]:
+    try:
+        return _bounds_of_term(term, bounds)
+    except RecursionError:
+        raise too_deep(term) from None
+
+
+def _bounds_of_term(term: Expr, bounds: Bounds) -> tuple[int | None, int | None]:
     if isinstance(term, Var):
         return bounds.get(term, (None, None))
     if isinstance(term, FloorMod | FloorDiv) and isinstance(term.right, ConstInt) and term.right.value > 0:

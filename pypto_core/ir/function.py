@@ -52,6 +52,7 @@ class Function(Node):
                 f"function '{self.name}' has {len(self.params)} parameters and "
                 f"{len(self.param_directions)} directions",
                 span=self.span,
+                remedy="give one direction per parameter, or none at all",
             )
         derived = _DERIVED.get(self.func_type)
         if derived is None:
@@ -82,7 +83,9 @@ def _by_name(value: Mapping[str, Function] | Iterable[Function]) -> Mapping[str,
     table: dict[str, Function] = {}
     for function in sorted(functions, key=lambda f: f.name):
         if function.name in table:
-            raise UserError(f"two functions are called '{function.name}'", span=function.span)
+            raise UserError(
+                f"two functions are called '{function.name}'", span=function.span, remedy="rename one of them"
+            )
         table[function.name] = function
     return MappingProxyType(table)
 

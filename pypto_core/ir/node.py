@@ -41,7 +41,8 @@ def _frozen_value(value: Any) -> Any:
     return items if isinstance(value, tuple) and all(map(operator.is_, frozen, items)) else frozen
 
 
-def _freeze_tuple(value: Iterable[Any]) -> tuple[Any, ...]:
+def freeze_tuple(value: Iterable[Any]) -> tuple[Any, ...]:
+    """``value`` as a tuple; a tuple itself."""
     return cast("tuple[Any, ...]", value) if type(value) is tuple else tuple(value)
 
 
@@ -64,7 +65,7 @@ def _field(role: str, kind: str, options: dict[str, Any]) -> Any:
     if kind == MAP:
         options = {"converter": freeze_map, **options}
     elif kind == NODES and "converter" not in options:
-        options["converter"] = _freeze_tuple
+        options["converter"] = freeze_tuple
     return attrs.field(metadata={"role": role, "kind": kind}, **options)
 
 

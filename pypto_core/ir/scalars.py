@@ -48,6 +48,7 @@ from pypto_core.ir.expr import (
     UnaryExpr,
     Xor,
 )  # fmt: skip
+from pypto_core.ir.making import MAKE
 from pypto_core.ir.types import ScalarType, scalar_type
 
 BOOL, INDEX, INT64 = DataType.BOOL, DataType.INDEX, DataType.INT64
@@ -144,8 +145,12 @@ def make_binary(cls: type[BinaryExpr], left: Expr, right: Expr, span: Span = UNK
         return cls(left, right, _BOOL_TYPE, span=span)
     left, right, dtype = promote(left, right, span)
     if cls in BITWISE and not dtype.is_int:
-        raise OpTypeError(f"bit operators need integers, not {dtype}", span=span)
-    return cls(left, right, _BOOL_TYPE if cls in COMPARISONS else scalar_type(dtype), span=span)
+        raise OpTypeError(
+            f"bit operators need integers, not {dtype}",
+            span=span,
+            remedy="cast the operands to an integer type first",
+        )
+    return MAKE[cls](left, right, _BOOL_TYPE if cls in COMPARISONS else scalar_type(dtype), span)
 
 
 def make_unary(cls: type[UnaryExpr], operand: Expr, span: Span = UNKNOWN_SPAN) -> UnaryExpr:
@@ -154,7 +159,11 @@ def make_unary(cls: type[UnaryExpr], operand: Expr, span: Span = UNKNOWN_SPAN) -
     if cls is BitNot and not dtype.is_int:
         raise OpTypeError(f"~ needs an integer, not {dtype}", span=span, remedy="use 'not' for booleans")
     if cls in (Neg, Abs) and dtype is BOOL:
-        raise OpTypeError("arithmetic does not take booleans", span=span)
+        raise OpTypeError(
+            "arithmetic does not take booleans",
+            span=span,
+            remedy="cast it to an integer type first, or use not",
+        )
     return cls(operand, _BOOL_TYPE if cls is Not else scalar_type(dtype), span=span)
 
 

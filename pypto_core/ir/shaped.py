@@ -11,13 +11,28 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from pypto_core.diagnostics import UserError
+from pypto_core.ir.depth import too_deep
 from pypto_core.ir.dtypes import DataType
 from pypto_core.ir.enums import CompactMode, MemorySpace, PadValue, TensorLayout, TileLayout
-from pypto_core.ir.expr import BinaryExpr, Call, ConstBool, ConstFloat, ConstInt, Expr, MemRef, UnaryExpr
+from pypto_core.ir.expr import BinaryExpr, Call, ConstBool, ConstFloat, ConstInt, Expr, MemRef, UnaryExpr, Var
+from pypto_core.ir.naming import base_name
 from pypto_core.ir.node import MAYBE, NODES, PLAIN, node_class, replace, use
 from pypto_core.ir.types import Type
 
+MAX_RANK = 32
+"""Axes that a tensor or tile may have; no machine comes near."""
+
 _NONE, _ROW, _COL = TileLayout.none_box, TileLayout.row_major, TileLayout.col_major
+
+
+def too_many_axes(rank: int) -> UserError:
+    """The error for a type of more than :data:`MAX_RANK` axes."""
+    return UserError(
+        "a tensor or tile can't have so many axes",
+        code="PT214",
+        facts={"axes": rank, "limit": MAX_RANK},
+        remedy="merge axes that are used together",
+    )
 
 
 def as_dims(value: Iterable[int | Expr]) -> tuple[Expr, ...]:
@@ -28,10 +43,18 @@ def as_dims(value: Iterable[int | Expr]) -> tuple[Expr, ...]:
 def dims_equal(a: Expr, b: Expr) -> bool:
     """Whether two extents are the same by construction.
 
-    That is: one object, equal constants, or equal operators on equal operands.
+    That is: one object, equal constants, or equal operators on equal operands. Raises UserError (PT213) for extents
+    nested too deeply to compare.
     """
     if a is b:
         return True
+    try:
+        return _built_alike(a, b)
+    except RecursionError:
+        raise too_deep(a, "compare") from None
+
+
+def _built_alike(a: Expr, b: Expr) -> bool:
     cls = type(a)
     if cls is not type(b):
         return False
@@ -203,6 +226,8 @@ class TensorType(Type):
     tensor_view: TensorView | None = use(MAYBE, default=None)
 
     def __attrs_post_init__(self) -> None:
+        if len(self.shape) > MAX_RANK:
+            raise too_many_axes(len(self.shape))
         if self.dtype is DataType.FP4:
             _check_fp4(self.dtype, self.shape, "extent")
         view = self.tensor_view
@@ -249,6 +274,8 @@ class TileType(Type):
     memory_space: MemorySpace | None = use(PLAIN, default=None)
 
     def __attrs_post_init__(self) -> None:
+        if len(self.shape) > MAX_RANK:
+            raise too_many_axes(len(self.shape))
         if self.memref is not None and self.memory_space is None:
             raise UserError(
                 "a tile with a MemRef needs a memory space",
@@ -297,13 +324,25 @@ class ArrayType(Type):
 
     def __attrs_post_init__(self) -> None:
         if not (self.dtype.is_int or self.dtype in (DataType.BOOL, DataType.TASK_ID)):
-            raise UserError(f"an array holds integers, BOOL or TASK_ID, not {self.dtype}")
+            raise UserError(
+                f"an array holds integers, BOOL or TASK_ID, not {self.dtype}",
+                remedy="use one of these element types, or a tile or tensor",
+            )
         if self.extent <= 0:
-            raise UserError(f"an array needs a positive extent, not {self.extent}")
+            raise UserError(
+                f"an array needs a positive extent, not {self.extent}",
+                remedy="give the number of its elements",
+            )
 
 
 ShapedType = TensorType | TileType
 
 
 def _text(shape: tuple[Expr, ...]) -> str:
-    return "[" + ", ".join(str(d.value) if isinstance(d, ConstInt) else repr(d) for d in shape) + "]"
+    return "[" + ", ".join(map(_extent_text, shape)) + "]"
+
+
+def _extent_text(dim: Expr) -> str:
+    if isinstance(dim, ConstInt):
+        return str(dim.value)
+    return base_name(dim.name_hint) if isinstance(dim, Var) else "…"

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from operator import is_
 from typing import Any, ClassVar, cast
 
+from pypto_core.ir.depth import too_deep
 from pypto_core.ir.expr import (
     BinaryExpr,
     Call,
@@ -18,16 +20,31 @@ from pypto_core.ir.expr import (
     ConstInt,
     Expr,
     IterArg,
+    MakeTuple,
     Op,
     UnaryExpr,
     Var,
 )
 from pypto_core.ir.function import Program, map_functions
-from pypto_core.ir.node import DEFINE, MAP, MAYBE, NODE, NODES, FieldInfo, Node, child_fields, replace
+from pypto_core.ir.making import MAKE
+from pypto_core.ir.node import (
+    DEFINE,
+    MAP,
+    MAYBE,
+    NODE,
+    NODES,
+    FieldInfo,
+    Node,
+    child_fields,
+    freeze_map,
+    replace,
+)
 from pypto_core.ir.stmt import AssignStmt, SeqStmts, Stmt, flatten, regions, seq
 from pypto_core.ir.types import Type
 
 _CONSTANTS = (ConstInt, ConstFloat, ConstBool)
+# Of these there are so many that even looking their makers up counts.
+_make_assign, _make_call, _make_seq, _make_var = MAKE[AssignStmt], MAKE[Call], MAKE[SeqStmts], MAKE[Var]
 
 
 def snake_name(cls: type) -> str:
@@ -67,8 +84,11 @@ class Visitor:
         cls._table = _Dispatch(cls, cls.visit_children)
 
     def visit(self, node: Any) -> None:
-        """Visit one node."""
-        self._table[type(node)](self, node)
+        """Visit one node. Raises UserError (PT213) when the program is nested too deeply to follow."""
+        try:
+            self._table[node.__class__](self, node)
+        except RecursionError:
+            raise too_deep(node) from None
 
     def visit_children(self, node: Any) -> None:
         """Visit what the node holds, in order."""
@@ -149,15 +169,17 @@ def walk_stmts(body: Stmt | None) -> Iterator[Stmt]:
 
 def type_vars(node: Type | Expr) -> Iterator[Var]:
     """Every variable used by a type's extents, views and MemRef, or by an expression."""
-    if isinstance(node, Var):
-        yield node
-        return
-    for field in child_fields(node.__class__):
-        value = field.get(node)
-        items = value if field.kind == NODES else map_nodes(value) if field.kind == MAP else (value,)
-        for item in items:
-            if item is not None and not isinstance(item, _CONSTANTS):
-                yield from type_vars(item)
+    stack: list[Any] = [node]
+    while stack:
+        current = stack.pop()
+        if isinstance(current, Var):
+            yield current
+            continue
+        below: list[Any] = []
+        for field in child_fields(current.__class__):
+            value = field.get(current)
+            below += value if field.kind == NODES else map_nodes(value) if field.kind == MAP else (value,)
+        stack += [item for item in reversed(below) if item is not None and not isinstance(item, _CONSTANTS)]
 
 
 class Mutator:
@@ -191,8 +213,11 @@ class Mutator:
         self._remaps_only = type(self).visit_var is Mutator.visit_var
 
     def visit(self, node: Any) -> Any:
-        """The rewritten node."""
-        return self._table[type(node)](self, node)
+        """The rewritten node. Raises UserError (PT213) when the program is nested too deeply to follow."""
+        try:
+            return self._table[node.__class__](self, node)
+        except RecursionError:
+            raise too_deep(node) from None
 
     def mutate_children(self, node: Any) -> Any:
         """The node with its parts rewritten."""
@@ -213,7 +238,7 @@ class Mutator:
                 return old
             each = self.visit_def if field.role == DEFINE else self._node
             new = tuple([each(item) for item in old])
-            return old if all(map(_same, new, old)) else new
+            return old if all(map(is_, new, old)) else new
         if old is None:
             return None
         if kind == MAP:
@@ -234,7 +259,7 @@ class Mutator:
         if isinstance(value, tuple):
             old = cast("tuple[Any, ...]", value)
             items = tuple([self._map_value(item) for item in old])
-            return old if all(map(_same, items, old)) else items
+            return old if all(map(is_, items, old)) else items
         return value
 
     def visit_type(self, kind: Type) -> Type:
@@ -263,10 +288,10 @@ class Mutator:
             init = self.visit(var.init_value)
             if kind is var.type and init is var.init_value:
                 return var
-            return self._make(var, IterArg(var.name_hint, kind, init, span=var.span))
+            return self._make(var, MAKE[IterArg](var.name_hint, kind, init, var.span))
         if kind is var.type:
             return var
-        return self._make(var, Var(var.name_hint, kind, span=var.span))
+        return self._make(var, _make_var(var.name_hint, kind, var.span))
 
     def _make(self, old: Var, new: Var) -> Var:
         self.remap[old] = self._made[old] = new
@@ -291,18 +316,23 @@ class Mutator:
         left, right = self.visit(node.left), self.visit(node.right)
         if left is node.left and right is node.right:
             return node
-        return type(node)(left, right, node.type, span=node.span)
+        return MAKE[node.__class__](left, right, node.type, node.span)
 
     def visit_unary_expr(self, node: UnaryExpr) -> Expr:
         """Rewrite the operand."""
         operand = self.visit(node.operand)
-        return node if operand is node.operand else type(node)(operand, node.type, span=node.span)
+        return node if operand is node.operand else MAKE[node.__class__](operand, node.type, node.span)
+
+    def visit_make_tuple(self, node: MakeTuple) -> Expr:
+        """Rewrite the elements."""
+        elements = tuple([self.visit(e) for e in node.elements])
+        return node if all(map(is_, elements, node.elements)) else MAKE[MakeTuple](elements, node.span)
 
     def visit_call(self, node: Call) -> Expr:
         """Rewrite arguments, options and notes; see :attr:`rebuild_call` for the type."""
         old_args = node.args
         args = tuple([self.visit(a) for a in old_args])
-        same = all(map(_same, args, old_args))
+        same = all(map(is_, args, old_args))
         kwargs = self.mutate_map(node.kwargs) if node.kwargs else node.kwargs
         attributes = self.mutate_map(node.attrs) if node.attrs else node.attrs
         if same and kwargs is node.kwargs and attributes is node.attrs:
@@ -312,7 +342,7 @@ class Mutator:
             call = node if kwargs is node.kwargs else replace(node, kwargs=kwargs)
             return self.rebuild_call(call, args, attributes)
         kind = self.visit_type(node.type)
-        return Call(node.op, args, kwargs, attributes, type=kind, span=node.span)
+        return _make_call(node.op, args, freeze_map(kwargs), freeze_map(attributes), node.span, kind)
 
     def visit_assign_stmt(self, node: AssignStmt) -> Stmt:
         """Rewrite the value, then the variable."""
@@ -322,22 +352,18 @@ class Mutator:
         var = self.visit_def(node.var)
         if value is node.value and var is node.var:
             return node
-        return AssignStmt(var, value, span=node.span, leading_comments=node.leading_comments)
+        return _make_assign(var, value, node.span, node.leading_comments)
 
     def visit_seq_stmts(self, node: SeqStmts) -> Stmt:
         """Rewrite each statement and flatten what came out."""
         stmts = [self.visit(s) for s in node.stmts]
-        if all(map(_same, stmts, node.stmts)):
+        if all(map(is_, stmts, node.stmts)):
             return node
         return seq(stmts, node.span)
 
     def visit_program(self, node: Program) -> Program:
         """Rewrite each function."""
         return map_functions(node, self.visit)
-
-
-def _same(a: Any, b: Any) -> bool:
-    return a is b
 
 
 Mutator._table = _Dispatch(Mutator, Mutator.mutate_children)  # pyright: ignore[reportPrivateUsage]
@@ -350,14 +376,46 @@ def substitute(node: Any, mapping: Mapping[Var, Expr]) -> Any:
 
 
 class _Cloner(Mutator):
+    """Makes every definition anew, so that hardly anything is left that could stay the same object.
+
+    What programs consist of for the most part is copied without asking whether it changed.
+    """
+
+    def __init__(self, remap: Mapping[Var, Expr] | None) -> None:
+        super().__init__(remap)
+        self._visitors = self._table
+        self._given = frozenset(self.remap)
+
     def visit_def(self, var: Var) -> Var:
-        made = self._made.get(var)
-        if made is not None:
-            return made
-        kind = self.visit_type(var.type)
-        if isinstance(var, IterArg):
-            return self._make(var, IterArg(var.name_hint, kind, self.visit(var.init_value), span=var.span))
-        return self._make(var, Var(var.name_hint, kind, span=var.span))
+        remap = self.remap
+        if var in remap and var not in self._given:
+            return cast(Var, remap[var])
+        kind = var.type
+        known = self._types.get(id(kind))
+        if known is None or known[2]:
+            kind = self.visit_type(kind)
+        if var.__class__ is Var:
+            new = _make_var(var.name_hint, kind, var.span)
+        else:
+            assert isinstance(var, IterArg)
+            new = MAKE[IterArg](var.name_hint, kind, self.visit(var.init_value), var.span)
+        remap[var] = new
+        return new
+
+    def visit_binary_expr(self, node: BinaryExpr) -> Expr:
+        left, right, visitors = node.left, node.right, self._visitors
+        left, right = visitors[left.__class__](self, left), visitors[right.__class__](self, right)
+        return MAKE[node.__class__](left, right, node.type, node.span)
+
+    def visit_assign_stmt(self, node: AssignStmt) -> Stmt:
+        value = node.value
+        value = self._visitors[value.__class__](self, value)
+        return _make_assign(self.visit_def(node.var), value, node.span, node.leading_comments)
+
+    def visit_seq_stmts(self, node: SeqStmts) -> Stmt:
+        visitors = self._visitors
+        stmts = tuple([visitors[stmt.__class__](self, stmt) for stmt in node.stmts])
+        return _make_seq(stmts, node.span, node.leading_comments)
 
 
 def deep_clone(node: Any, mapping: Mapping[Var, Expr] | None = None) -> tuple[Any, dict[Var, Expr]]:

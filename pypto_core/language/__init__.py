@@ -7,6 +7,7 @@ of a kernel is an error.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from pypto_core.ir import (
@@ -68,9 +69,11 @@ from pypto_core.language.surface import (
     UINT32,
     UINT64,
     Array,
+    BufferType,
     InOut,
     IntLike,
     MemRefType,
+    MultiBufferType,
     Out,
     Ptr,
     PtrType,
@@ -152,6 +155,7 @@ __all__ = [
     "UINT64",
     "Array",
     "AtomicType",
+    "BufferType",
     "CastMode",
     "CmpType",
     "CompactMode",
@@ -169,6 +173,7 @@ __all__ = [
     "MemRef",
     "MemRefType",
     "MemorySpace",
+    "MultiBufferType",
     "Out",
     "PadValue",
     "PipeType",
@@ -236,13 +241,15 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Operators without their group: ``pl.load``, ``pl.add``."""
+    """Operators without their group: ``pl.load``, ``pl.add``; ``jit`` when it is first used."""
     if name.startswith("__"):
         raise AttributeError(name)
+    if name == "jit":  # by name, as it lies layers above; kernels that are only read need none of it
+        return import_module("pypto_core.jit").jit
     return _operator_named(name)
 
 
 def __dir__() -> list[str]:
     """The names of the language and, without their groups, those of the operators."""
     groups = (tile, tensor, system, array)
-    return sorted({*__all__, *(name for group in groups for name in dir(group))})
+    return sorted({*__all__, "jit", *(name for group in groups for name in dir(group))})

@@ -60,9 +60,13 @@ class Form:
         return f"pl.{self.surface}"
 
 
-@cache
 def dynamic_var(name: str, dtype: DataType = DataType.INDEX) -> Var:
     """The variable of a symbolic extent: one per name, so that texts that name the same extent share it."""
+    return _dynamic_var(name, dtype)
+
+
+@cache  # with both arguments given each time: a cache tells an omitted one from its default
+def _dynamic_var(name: str, dtype: DataType) -> Var:
     return Var(name, scalar_type(dtype))
 
 
@@ -162,7 +166,9 @@ def const(value: Any, dtype: DataType) -> Dim:
     try:
         return Dim(typed_constant(value, dtype))
     except ValueError as error:
-        raise UserError(str(error), code="PT110") from None
+        raise UserError(
+            str(error), code="PT110", remedy="write an integer or a float that the element type holds"
+        ) from None
 
 
 def min_(left: Any, right: Any) -> Dim:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pypto_core.diagnostics import DiagnosticError, InternalError, ParserSyntaxError, UnsupportedFeatureError
-from pypto_core.ir import SeqStmts, Stmt, replace
+from pypto_core.ir import ReturnStmt, SeqStmts, Stmt, replace
 from pypto_core.language.context import Context, Yielded
 from pypto_core.language.source import MAX_BLOCK_DEPTH
 
@@ -48,6 +48,7 @@ def block(ctx: Context, nodes: Sequence[ast.stmt]) -> list[Stmt]:
     out: list[Stmt] = []
     readers = ctx.session.statements
     comments = ctx.comments
+    specialised = ctx.specialised is not None
     node: ast.stmt = nodes[0]
     try:
         for node in nodes:
@@ -62,6 +63,8 @@ def block(ctx: Context, nodes: Sequence[ast.stmt]) -> list[Stmt]:
                 reader(ctx, node, out)
             else:
                 _with_comments(ctx, node, reader, out)
+            if specialised and out and type(out[-1]) is ReturnStmt:
+                break  # a branch that was decided leaves the function
     except InternalError:
         raise
     except DiagnosticError as error:
@@ -136,6 +139,16 @@ def _header_end(node: ast.stmt) -> int:
 
 def region(ctx: Context, nodes: Sequence[ast.stmt]) -> tuple[list[Stmt], Yielded | None]:
     """The statements of a loop body or branch, and the yield that ends it."""
+    if ctx.specialised is None:
+        return yielding(ctx, nodes)
+    ctx.specialised.enter(nodes)
+    found = yielding(ctx, nodes)
+    ctx.specialised.leave()
+    return found
+
+
+def yielding(ctx: Context, nodes: Sequence[ast.stmt]) -> tuple[list[Stmt], Yielded | None]:
+    """The statements of a block that may end with a yield, and that yield."""
     outer, ctx.yielded = ctx.yielded, None
     ctx.regions += 1
     stmts = block(ctx, nodes)

@@ -42,6 +42,7 @@ class Session:
         "read_body",
         "read_signature",
         "registry",
+        "specialisations",
         "statements",
     )
 
@@ -59,6 +60,7 @@ class Session:
         self.calls: dict[str, CallReader] = dict(words)
         self.paths: dict[str, Any] = {}
         self.ints: dict[int, ConstInt] = {}
+        self.specialisations: dict[Any, Entry] = {}
 
     def index(self, value: int) -> ConstInt:
         """An INDEX constant; one node per value, as a program repeats few of them very often."""
@@ -102,23 +104,26 @@ class Context:
     """Reads one function.
 
     ``names`` maps the names in scope to variables; like Python's own it is one flat table, so that what a branch
-    assigns is seen after it. ``declared`` are types that a bare annotation announced. ``bases`` are the allocations
-    by name. ``fresh`` collects the names assigned on the current path when reassignment is forbidden.
+    assigns is seen after it. ``declared`` are types that a bare annotation announced. ``annotations`` are those worth
+    remembering by their text: the one name that they use, and what they say. ``bases`` are the allocations by name.
+    ``fresh`` collects the names assigned on the current path when reassignment is forbidden.
     """
 
     __slots__ = (
-        "auto_dims", "bases", "comments", "declarations", "declared", "defined_bases", "depth", "entry", "env", "fresh",
-        "func_type", "loop_vars", "loops", "module", "names", "pending_comments", "places", "prefixes", "regions",
-        "returns", "session", "slots", "source", "yielded",
+        "annotations", "auto_dims", "bases", "comments", "declarations", "declared", "defined_bases", "depth", "entry",
+        "env", "fresh", "func_type", "loop_vars", "loops", "module", "names", "pending_comments", "places", "prefixes",
+        "regions", "returns", "session", "slots", "source", "specialised", "yielded",
     )  # fmt: skip
 
     def __init__(
         self, source: Source, env: Environment, session: Session, entry: Entry | None = None
     ) -> None:
         self.source, self.env, self.session, self.entry = source, env, session, entry
+        self.specialised = entry.specialised if entry is not None else None
         self.module: Module | None = None
         self.names: dict[str, Var | Dead] = {}
         self.declared: dict[str, ast.expr] = {}
+        self.annotations: dict[str, tuple[str, Any]] = {}
         self.bases: dict[str, Var] = {}
         self.defined_bases: set[str] = set()
         self.slots: dict[str, tuple[int, MemorySpace, Span]] = {}
@@ -175,6 +180,10 @@ class Context:
         if kind is ast.Name and node.id not in self.names:
             return self._prefix(node.id) or None
         return None
+
+    def is_language(self, name: str) -> bool:
+        """Whether a name stands for the language, or for a part of it."""
+        return name not in self.names and self._prefix(name) is not None
 
     def _prefix(self, name: str) -> str | None:
         value = self.env.get(name)

@@ -22,11 +22,13 @@ from pypto_core.ir import (
     Role,
 )
 from pypto_core.language.context import Context
-from pypto_core.language.environment import caller, environment_of, environment_of_class
-from pypto_core.language.functions import Entry, Options, remember_called
+from pypto_core.language.environment import caller, environment_of, environment_of_class, frame_locals
+from pypto_core.language.functions import Entry, Options, gathered, remember_called
 from pypto_core.language.parse_function import new_session
 from pypto_core.language.parse_module import read_program
 from pypto_core.language.source import Source, definitions, guarded, source_of
+from pypto_core.language.specialise import entry_for
+from pypto_core.language.templates import Template
 
 
 @attrs.frozen(eq=False)
@@ -145,6 +147,46 @@ def _decorated(func: Any, options: Options, depth: int) -> Any:
         found = entry.read()
     remember_called(found, [f.read() if isinstance(f, Entry) else f for f in entry.pulled.values()])
     return found
+
+
+def template(func: Any, options: Options, depth: int) -> Template:
+    """A function that is read when it is called with arguments; ``depth`` calls above stands the decorator.
+
+    Raises ParserSyntaxError for anything but a function at hand as text.
+    """
+    if not isinstance(func, types.FunctionType):
+        raise ParserSyntaxError(
+            f"@pl.jit decorates functions, not a {func.__class__.__name__}",
+            remedy="a program that is a class is decorated with @pl.program",
+        )
+    code = func.__code__
+    source = _source(code.co_filename, func.__globals__, func.__name__)
+    node = _function_node(source, func.__name__, code.co_firstlineno)
+    outer: dict[str, Any] = {}
+    for layer in frame_locals(caller(depth)):
+        outer.update(layer)
+    return Template(func, options, source, node, outer)
+
+
+def head_for(kernel: Template, given: Mapping[str, Any]) -> Entry:
+    """A template with its parameters read for these arguments; its body is read by :func:`program_of`.
+
+    ``given``: by parameter an :class:`ArrayLike`, or a number, string, element type, enum member or list of them;
+    parameters that are absent need an annotation that says all. Raises ParserError, at the parameter, for arguments
+    that don't fit.
+    """
+    with guarded(kernel.source.span(kernel.node)):
+        entry = entry_for(kernel, new_session(), given, kernel.name)
+        entry.session.read_signature(entry)
+    return entry
+
+
+def program_of(entry: Entry) -> Program:
+    """The program of a function and of all that it calls; read once, whoever asks."""
+    where = entry.source.span(entry.node)
+    with guarded(where):
+        entry.read()
+        return Program(entry.name, gathered([entry]), span=where)
 
 
 def program(cls: type | None = None, *, strict_ssa: bool = False) -> Any:

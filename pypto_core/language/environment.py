@@ -75,6 +75,9 @@ def _by_identity(value: Any) -> Any:
     path = getattr(value, "pl_path", None)
     if isinstance(path, str):
         return Name(path)
+    template = getattr(value, "pl_template", None)
+    if getattr(template, "is_kernel_entry", False):
+        return template
     if value is vocabulary.adir or getattr(value, "is_kernel_entry", False):
         return value
     if callable(value):
@@ -105,6 +108,10 @@ class Environment:
                 return value
         return MISSING
 
+    def define(self, name: str, value: Any) -> None:
+        """Let a name stand for a value of the parser from here on, whatever it stood for."""
+        self._cache[name] = value
+
     def names(self) -> Iterator[str]:
         """All names, for proposals in messages."""
         for layer in self._layers:
@@ -117,15 +124,16 @@ class Environment:
 
 def environment_of(function: types.FunctionType, frame: types.FrameType | None) -> Environment:
     """What a decorated Python function sees: its cells, the locals of the frame that decorates it, its globals."""
-    return Environment(_cells(function), *_frame_locals(frame), function.__globals__)
+    return Environment(cells_of(function), *frame_locals(frame), function.__globals__)
 
 
 def environment_of_class(functions: Iterable[types.FunctionType], frame: types.FrameType) -> Environment:
     """What the functions of a class see that stands in ``frame``."""
-    return Environment(*[_cells(f) for f in functions], *_frame_locals(frame), frame.f_globals)
+    return Environment(*[cells_of(f) for f in functions], *frame_locals(frame), frame.f_globals)
 
 
-def _cells(function: types.FunctionType) -> dict[str, Any]:
+def cells_of(function: types.FunctionType) -> dict[str, Any]:
+    """The variables of enclosing functions that a function uses, as they are now."""
     cells: dict[str, Any] = {}
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
         try:
@@ -135,7 +143,8 @@ def _cells(function: types.FunctionType) -> dict[str, Any]:
     return cells
 
 
-def _frame_locals(frame: types.FrameType | None) -> list[Mapping[str, Any]]:
+def frame_locals(frame: types.FrameType | None) -> list[Mapping[str, Any]]:
+    """The local names of a frame that belongs to a function; nothing for one of a module."""
     if frame is None or frame.f_locals is frame.f_globals:
         return []
     return [dict(frame.f_locals)]

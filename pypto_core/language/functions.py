@@ -26,6 +26,7 @@ from pypto_core.language.source import Source
 
 if TYPE_CHECKING:
     from pypto_core.language.context import Context, Session
+    from pypto_core.language.specialised import Specialised
 
 
 @attrs.frozen(kw_only=True)
@@ -45,14 +46,15 @@ class Entry:
     """A function of the text, read on demand: first its signature, then its body.
 
     ``return_types`` is None until it is known: from the annotation, else from the body. ``pulled`` are the functions
-    from outside of its program that it calls, by name.
+    from outside of its program that it calls, by name. A function that is read for known arguments has its state in
+    ``specialised``, and ``read_params`` makes its parameters of these.
     """
 
     is_kernel_entry: ClassVar[bool] = True
 
     __slots__ = (
         "busy", "context", "directions", "env", "function", "in_class", "name", "node", "options", "params", "pulled",
-        "return_types", "session", "signed", "source",
+        "read_params", "return_types", "session", "signed", "source", "specialised",
     )  # fmt: skip
 
     def __init__(
@@ -75,6 +77,8 @@ class Entry:
         self.function: Function | None = None
         self.busy = False
         self.signed = False
+        self.specialised: Specialised | None = None
+        self.read_params: Callable[[Entry, Context], None] | None = None
 
     def read(self) -> Function:
         """The function, read now unless it was before."""
@@ -85,12 +89,24 @@ class Entry:
 
 
 @attrs.frozen(eq=False)
+class Given:
+    """An argument that was read already: where it stands and what it is."""
+
+    node: ast.expr
+    value: Any
+
+
+@attrs.frozen(eq=False)
 class Callee:
-    """What a call needs to know of a function; both parts are None for a function that is not at hand."""
+    """What a call needs to know of a function; both parts are None for a function that is not at hand.
+
+    ``given`` are the arguments, one per parameter, where they had to be read to find the function.
+    """
 
     name: str
     params: tuple[Var, ...] | None
     returns: Callable[[], tuple[Type, ...]] | None
+    given: tuple[Given, ...] | None = None
 
     def return_types(self) -> tuple[Type, ...] | None:
         """The types of its results, or None."""
@@ -153,6 +169,18 @@ def remember_called(function: Function, called: Iterable[Function]) -> None:
     found = tuple(called)
     if found:
         _called[function] = found
+
+
+def called_by(function: Function) -> tuple[Function, ...]:
+    """The functions that a lone function calls, directly or not, each once."""
+    found: dict[str, Function] = {}
+    stack = list(_called.get(function, ()))
+    while stack:
+        callee = stack.pop()
+        if callee.name not in found:
+            found[callee.name] = callee
+            stack.extend(_called.get(callee, ()))
+    return tuple(found.values())
 
 
 def gathered(entries: Iterable[Entry]) -> list[Function]:

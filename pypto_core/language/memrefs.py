@@ -92,7 +92,12 @@ def _flag(ctx: Context, node: ast.expr | None) -> bool:
         return False
     value = ctx.expr(node)
     if not isinstance(value, bool):
-        raise ctx.fail(ParserTypeError, f"pinned must be True or False, not {value_text(value)}", node)
+        raise ctx.fail(
+            ParserTypeError,
+            f"pinned must be True or False, not {value_text(value)}",
+            node,
+            "write pinned=True, or leave it out",
+        )
     return value
 
 
@@ -112,9 +117,19 @@ def _declared_by_name(
 ) -> MemRef:
     name = value.name or node.id
     if not value.is_declaration:
-        raise ctx.fail(ParserTypeError, f"'{node.id}' is a resolved MemRef, not a declaration", node)
+        raise ctx.fail(
+            ParserTypeError,
+            f"'{node.id}' is a resolved MemRef, not a declaration",
+            node,
+            'declare the allocation by its name alone: buf = pl.MemRef("buf")',
+        )
     if not isinstance(name, str):
-        raise ctx.fail(ParserTypeError, "the name of a declared allocation must be a string", node)
+        raise ctx.fail(
+            ParserTypeError,
+            "the name of a declared allocation must be a string",
+            node,
+            'write pl.MemRef("buf")',
+        )
     if not value.name:
         other = ctx.places.setdefault(id(value), node.id)
         if other != node.id:
@@ -186,12 +201,18 @@ def _resolved(ctx: Context, node: ast.Call, slots: int, slot: ast.expr | None, p
         offset = ZERO_OFFSET if offset == 0 else ConstInt(offset, DataType.INT64)
     elif not isinstance(offset, Expr):
         raise ctx.fail(
-            ParserTypeError, f"a byte offset must be an integer, not {value_text(offset)}", node.args[1]
+            ParserTypeError,
+            f"a byte offset must be an integer, not {value_text(offset)}",
+            node.args[1],
+            "write a number of bytes, e.g. 0",
         )
     size = ctx.expr(node.args[2])
     if type(size) is not int or size < 0:
         raise ctx.fail(
-            ParserTypeError, f"a size in bytes must be an integer, not {value_text(size)}", node.args[2]
+            ParserTypeError,
+            f"a size in bytes must be an integer, not {value_text(size)}",
+            node.args[2],
+            "write the bytes of the tile as a constant, e.g. 16384",
         )
     index = None if slot is None else integer(ctx, slot, "a slot")
     return MemRef(base, offset, size, pinned, slots, index, span=ctx.span(node))

@@ -24,15 +24,23 @@ def notes(ctx: Context, node: ast.expr, *, plain: bool = False) -> dict[str, Any
     out: dict[str, Any] = {}
     for key, value in zip(node.keys, node.values, strict=True):
         if not (isinstance(key, ast.Constant) and isinstance(key.value, str)):
-            raise ctx.fail(ParserTypeError, "the keys of this dictionary must be strings", key or node)
+            raise ctx.fail(
+                ParserTypeError,
+                "the keys of this dictionary must be strings",
+                key or node,
+                'write {"key": value}',
+            )
         if key.value in out:
-            raise ctx.fail(ParserTypeError, f"the key '{key.value}' is given twice", key)
+            raise ctx.fail(
+                ParserTypeError, f"the key '{key.value}' is given twice", key, "keep one of the two"
+            )
         found = note(ctx, value)
         if plain and not (isinstance(found, bool | int | float | str) and not isinstance(found, enum.Enum)):
             raise ctx.fail(
                 ParserTypeError,
                 f"the value of '{key.value}' must be a number, a truth value or a string, not {value_text(found)}",
                 value,
+                "write a constant",
             )
         out[key.value] = found
     return out
@@ -52,4 +60,9 @@ def note(ctx: Context, node: ast.expr) -> Any:
     items = items_of(value)
     if items is not None:
         return tuple(items)
-    raise ctx.fail(ParserTypeError, f"{value_text(value)} can't be kept as a note", node)
+    raise ctx.fail(
+        ParserTypeError,
+        f"{value_text(value)} can't be kept as a note",
+        node,
+        "notes hold numbers, strings, truth values, members of the enums of pl, and lists of these",
+    )

@@ -11,6 +11,7 @@ from typing import Any
 
 from pypto_core.diagnostics import InvalidOperationError, ParserTypeError, UnsupportedFeatureError
 from pypto_core.ir import (
+    MAKE,
     ArrayType,
     ConstFloat,
     ConstInt,
@@ -181,7 +182,7 @@ def _matched(
             ParserTypeError,
             f"pl.{plan.op.name} takes at most {len(positional)} positional arguments, not {len(values)}",
             node.args[len(positional)],
-            "",
+            "leave the further ones out, or give options by name",
             {"arguments": ", ".join(p.name for p in params)},
         )
     for i, value, part in zip(positional, values, node.args):  # noqa: B905 - later parameters may be left out
@@ -199,7 +200,12 @@ def _matched(
                 did_you_mean(name, known, "arguments: " + ", ".join(known)),
             )
         if given[i] is not ABSENT:
-            raise ctx.fail(ParserTypeError, f"argument '{name}' of pl.{plan.op.name} is given twice", part)
+            raise ctx.fail(
+                ParserTypeError,
+                f"argument '{name}' of pl.{plan.op.name} is given twice",
+                part,
+                "give it once: by position or by name",
+            )
         given[i], nodes[i] = value, part.value
     return given, nodes
 
@@ -209,7 +215,7 @@ def _missing(ctx: Context, node: ast.Call, op: OpDef, param: Param) -> Exception
         ParserTypeError,
         f"pl.{op.name} needs the argument '{param.name}'",
         node,
-        "",
+        f"give it by position, or as {param.name}=…",
         {"arguments": ", ".join(p.name for p in op.params)},
     )
 
@@ -245,10 +251,8 @@ def _as_dims(
     items = items_of(value)
     if items is not None:
         index = ctx.session.index
-        return MakeTuple(
-            tuple([index(v) if type(v) is int else _as_index(ctx, param, v, node, args, op) for v in items]),
-            span=ctx.span(node),
-        )
+        dims = [index(v) if type(v) is int else _as_index(ctx, param, v, node, args, op) for v in items]
+        return MAKE[MakeTuple](tuple(dims), ctx.span(node))
     if isinstance(value, Expr) and not isinstance(value.type, ScalarType | TileType | TensorType):
         return value
     raise ctx.fail(
@@ -328,7 +332,7 @@ def literal(ctx: Context, value: int | float, dtype: DataType, node: ast.expr) -
                 ParserTypeError,
                 f"{int_text(int(value))} does not fit {dtype}",
                 node,
-                "",
+                "use a value in this range, or a wider element type",
                 {"least": low, "greatest": high},
             )
     return ConstInt(int(value), dtype, span=ctx.span(node))
@@ -388,6 +392,7 @@ _OPERAND: dict[Kind, Any] = {
     Kind.TILE: _as_expr,
     Kind.TENSOR: _as_expr,
     Kind.PTR: _as_expr,
+    Kind.BUFFER: _as_expr,
     Kind.ANY: _as_expr,
     Kind.SCALAR: _as_scalar,
     Kind.INDEX: _as_index,

@@ -200,7 +200,12 @@ def scalar(ctx: Context, value: Any, node: ast.expr, what: str = "this operand")
         return ctx.session.index(int(value))
     elif isinstance(value, float):
         return ConstFloat(value, span=ctx.span(node))
-    raise ctx.fail(ParserTypeError, f"{what} must be a scalar, not {value_text(value)}", node)
+    raise ctx.fail(
+        ParserTypeError,
+        f"{what} must be a scalar, not {value_text(value)}",
+        node,
+        "use a number or a scalar variable; an element of a tile or tensor is read by pl.read(x, [i, j])",
+    )
 
 
 def expression(ctx: Context, value: Any, node: ast.expr) -> Expr:
@@ -225,7 +230,12 @@ def expression(ctx: Context, value: Any, node: ast.expr) -> Expr:
         raise ctx.fail(ParserTypeError, f"'{value.name}' is a function, not a value", node, "call it")
     if isinstance(value, int | float):
         return scalar(ctx, value, node)
-    raise ctx.fail(ParserTypeError, f"{value!r} can't be the value of a variable", node)
+    raise ctx.fail(
+        ParserTypeError,
+        f"{value!r} can't be the value of a variable",
+        node,
+        "assign a number, or the result of an operation of pl",
+    )
 
 
 def bin_op(ctx: Context, node: ast.BinOp) -> Any:
@@ -240,9 +250,11 @@ def bin_op(ctx: Context, node: ast.BinOp) -> Any:
     if not isinstance(left, Expr) and not isinstance(right, Expr) and _is_number(left) and _is_number(right):
         if not (right == 0 and type(node.op) in _DIVISIONS):
             return _folded(ctx, node, fold, left, right)
-    a = _scalar_operand(ctx, left, node.left, symbol, wrapper)
-    b = _scalar_operand(ctx, right, node.right, symbol, wrapper)
-    return make_binary(cls, a, b, ctx.span(node))
+    if not (isinstance(left, Expr) and type(left.type) is ScalarType):
+        left = _scalar_operand(ctx, left, node.left, symbol, wrapper)
+    if not (isinstance(right, Expr) and type(right.type) is ScalarType):
+        right = _scalar_operand(ctx, right, node.right, symbol, wrapper)
+    return make_binary(cls, left, right, ctx.span(node))
 
 
 def _folded(ctx: Context, node: ast.BinOp, fold: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
@@ -255,15 +267,32 @@ def _folded(ctx: Context, node: ast.BinOp, fold: Callable[[Any, Any], Any], left
             and (right < 0 or (bits > _MAX_BITS and left != 0))
         ):
             if big or type(node.op) is ast.LShift or right < 0:
-                raise ctx.fail(ParserSyntaxError, "this constant is too large to evaluate", node)
+                raise ctx.fail(
+                    ParserSyntaxError,
+                    "this constant is too large to evaluate",
+                    node,
+                    "constants have at most 64 bits when they are used: compute a smaller one",
+                )
     try:
         value = fold(left, right)
     except (TypeError, ValueError, OverflowError, ZeroDivisionError) as error:
-        raise ctx.fail(ParserTypeError, f"these constants can't be combined: {error}", node) from None
+        raise ctx.fail(
+            ParserTypeError,
+            f"these constants can't be combined: {error}",
+            node,
+            "use numbers that this operator takes, or work the value out above the kernel",
+        ) from None
     if isinstance(value, complex):
-        raise ctx.fail(ParserTypeError, "the result of this constant expression is complex", node)
+        raise ctx.fail(
+            ParserTypeError, "the result of this constant expression is complex", node, "keep to real numbers"
+        )
     if isinstance(value, int) and value.bit_length() > _MAX_BITS:
-        raise ctx.fail(ParserSyntaxError, "this constant is too large to evaluate", node)
+        raise ctx.fail(
+            ParserSyntaxError,
+            "this constant is too large to evaluate",
+            node,
+            "constants have at most 64 bits when they are used: compute a smaller one",
+        )
     return value
 
 
@@ -348,7 +377,12 @@ def compare(ctx: Context, node: ast.Compare) -> Any:
         try:
             return bool(fold(left, right))
         except TypeError as error:
-            raise ctx.fail(ParserTypeError, f"these constants can't be compared: {error}", node) from None
+            raise ctx.fail(
+                ParserTypeError,
+                f"these constants can't be compared: {error}",
+                node,
+                "compare numbers with numbers and strings with strings",
+            ) from None
     a = _scalar_operand(ctx, left, node.left, "==" if cls is Eq else "<", "cmp")
     b = _scalar_operand(ctx, right, node.comparators[0], "==" if cls is Eq else "<", "cmp")
     return make_binary(cls, a, b, ctx.span(node))

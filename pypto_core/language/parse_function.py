@@ -74,7 +74,7 @@ def read_signature(entry: Entry, module: Module | None = None, auto_dims: bool =
     assert ctx is not None
     entry.signed = True
     try:
-        _signature(entry, ctx)
+        (entry.read_params or _signature)(entry, ctx)
     except DiagnosticError as error:
         raise error.located(ctx.span(entry.node)) from None
 
@@ -87,7 +87,9 @@ def _signature(entry: Entry, ctx: Context) -> None:
     rest: list[tuple[ast.arg, ParamDirection, ast.expr]] = []
     for arg in args:
         if arg.arg in found or any(a.arg == arg.arg for a, _, _ in rest):
-            raise ctx.fail(ParserSyntaxError, f"two parameters are called '{arg.arg}'", arg)
+            raise ctx.fail(
+                ParserSyntaxError, f"two parameters are called '{arg.arg}'", arg, "rename one of them"
+            )
         direction, inner = _direction(ctx, arg)
         if type(inner) is ast.Subscript and ctx.path_of(inner.value) == "Scalar":
             found[arg.arg] = _param(ctx, arg, direction, inner)
@@ -193,6 +195,8 @@ def read_body(entry: Entry) -> None:
         raise error.located(ctx.span(entry.node)) from None
     finally:
         entry.busy = False
+    # The two hold each other; what is left of the text should go as soon as the program is there.
+    entry.context = None
 
 
 def _body(entry: Entry, ctx: Context) -> None:
@@ -207,7 +211,12 @@ def _body(entry: Entry, ctx: Context) -> None:
         external, rest = True, []
     stmts = block(ctx, rest) if rest else []
     if ctx.yielded is not None:
-        raise ctx.fail(ParserSyntaxError, "pl.yield_ stands in no loop or branch", ctx.yielded.node)
+        raise ctx.fail(
+            ParserSyntaxError,
+            "pl.yield_ stands in no loop or branch",
+            ctx.yielded.node,
+            "remove it, or return the values",
+        )
     stmts = _left_over(ctx, stmts)
     ctx.comments = NO_COMMENTS
     if entry.return_types is None:
@@ -270,7 +279,12 @@ def _function_notes(
             )
         for key, found in notes(ctx, value.args[0]).items():
             if key in attrs:
-                raise ctx.fail(ParserTypeError, f"the attribute '{key}' is given twice", value)
+                raise ctx.fail(
+                    ParserTypeError,
+                    f"the attribute '{key}' is given twice",
+                    value,
+                    "give it in the decorator or in pl.func_attr",
+                )
             if key == SPLIT and not isinstance(found, SplitMode):
                 raise ctx.fail(
                     ParserTypeError,

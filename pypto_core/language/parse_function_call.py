@@ -18,7 +18,6 @@ from pypto_core.diagnostics import (
 from pypto_core.ir import (
     UNKNOWN,
     VOID,
-    ArgDirection,
     Call,
     ConstInt,
     DataType,
@@ -44,6 +43,8 @@ from pypto_core.language.notes import notes
 from pypto_core.language.parse_call import literal
 from pypto_core.language.parse_expr import expression, integer, truth
 from pypto_core.language.parse_words import absolute, not_finite
+from pypto_core.language.specialise import template_callee, without_no_dep
+from pypto_core.language.templates import Template
 
 _BUILTINS = {
     "range": "loops name their kind: for i in pl.range(n):",
@@ -62,7 +63,7 @@ _BUILTINS = {
 
 def other_call(ctx: Context, node: ast.Call) -> Any:
     """A call of something that is no word of ``pl``."""
-    callee = resolve(ctx, node.func)
+    callee = resolve(ctx, node.func, node.args, node.keywords)
     if callee is not None:
         args, overrides = arguments(ctx, callee, node.args, node.keywords, node)
         attrs_ = {**overrides}
@@ -86,11 +87,19 @@ def other_call(ctx: Context, node: ast.Call) -> Any:
             )
         value = ctx.lookup(func)
         raise ctx.fail(
-            InvalidOperationError, f"'{func.id}' is not a function: it is {value_text(value)}", node
+            InvalidOperationError,
+            f"'{func.id}' is not a function: it is {value_text(value)}",
+            node,
+            "call an operation as pl.name(…), or a function of this program by its name",
         )
     if type(func) is ast.Attribute:
         raise _method(ctx, func)
-    raise ctx.fail(UnsupportedFeatureError, "only operators and functions can be called", node)
+    raise ctx.fail(
+        UnsupportedFeatureError,
+        "only operators and functions can be called",
+        node,
+        "call an operation as pl.name(…), or a function of this program by its name",
+    )
 
 
 def _method(ctx: Context, func: ast.Attribute) -> Exception:
@@ -115,8 +124,10 @@ def _method(ctx: Context, func: ast.Attribute) -> Exception:
     )
 
 
-def resolve(ctx: Context, func: ast.expr) -> Callee | None:
-    """The kernel that a call names, or None when it names none."""
+def resolve(
+    ctx: Context, func: ast.expr, nodes: Sequence[ast.expr], keywords: Sequence[ast.keyword]
+) -> Callee | None:
+    """The kernel that a call with these arguments names, or None when it names none."""
     if type(func) is ast.Attribute:
         if type(func.value) is ast.Name and func.value.id == "self" and "self" not in ctx.names:
             return _sibling(ctx, func)
@@ -133,6 +144,8 @@ def resolve(ctx: Context, func: ast.expr) -> Callee | None:
         return ctx.pull(value, func)
     if isinstance(value, Entry):
         return ctx.pull_entry(value, func)
+    if isinstance(value, Template):
+        return template_callee(ctx, value, nodes, [k for k in keywords if k.arg != "attrs"], func)
     return None
 
 
@@ -156,11 +169,18 @@ def arguments(
 ) -> tuple[tuple[Expr, ...], dict[str, Any]]:
     """The arguments of a call in the order of the callee's parameters, and what is noted about their directions."""
     params = callee.params
+    if callee.given is not None:
+        return _given_arguments(ctx, callee)
     given: list[ast.expr] = list(nodes)
     by_name = {k.arg: k.value for k in keywords if k.arg != "attrs"}
     if params is None:
         if by_name:
-            raise ctx.fail(ParserTypeError, f"arguments of '{callee.name}' can't be named here", node)
+            raise ctx.fail(
+                ParserTypeError,
+                f"arguments of '{callee.name}' can't be named here",
+                node,
+                "give them by position: the signature is not known here",
+            )
     else:
         for param in params[len(given) :]:
             part = by_name.pop(param.name_hint, None)
@@ -174,19 +194,30 @@ def arguments(
                 ParserTypeError,
                 f"'{callee.name}' takes {len(params)} arguments, not {len(given)}",
                 node,
-                "",
+                "pass one argument per parameter",
                 {"parameters": ", ".join(p.name_hint for p in params) or "none"},
             )
-    directions = [ArgDirection.Input] * len(given)
-    loose = False
-    for i, part in enumerate(given):
-        if type(part) is ast.Call and ctx.path_of(part.func) == "no_dep" and len(part.args) == 1:
-            given[i], directions[i], loose = part.args[0], ArgDirection.NoDep, True
+    inner = [without_no_dep(ctx, part) for part in given]
     args = tuple(
-        _argument(ctx, callee, part, None if params is None else params[i]) for i, part in enumerate(given)
+        _argument(ctx, callee, ctx.expr(part), part, None if params is None else params[i])
+        for i, part in enumerate(inner)
     )
-    noted = {"arg_direction_overrides": tuple(i for i, d in enumerate(directions) if d is ArgDirection.NoDep)}
-    return args, noted if loose else {}
+    return args, _no_dep_notes([part is not whole for part, whole in zip(inner, given, strict=True)])
+
+
+def _no_dep_notes(loose: list[bool]) -> dict[str, Any]:
+    places = tuple(i for i, is_loose in enumerate(loose) if is_loose)
+    return {"arg_direction_overrides": places} if places else {}
+
+
+def _given_arguments(ctx: Context, callee: Callee) -> tuple[tuple[Expr, ...], dict[str, Any]]:
+    """The same for arguments that were read before their function was known."""
+    given, params = callee.given or (), callee.params or ()
+    args = tuple(
+        _argument(ctx, callee, part.value, part.node, param)
+        for part, param in zip(given, params, strict=True)
+    )
+    return args, _no_dep_notes([without_no_dep(ctx, part.node) is not part.node for part in given])
 
 
 def _bad_keyword(
@@ -196,7 +227,10 @@ def _bad_keyword(
     known = [p.name_hint for p in callee.params or ()]
     if name in known:
         return ctx.fail(
-            ParserTypeError, f"parameter '{name}' of '{callee.name}' is given twice or out of order", at
+            ParserTypeError,
+            f"parameter '{name}' of '{callee.name}' is given twice or out of order",
+            at,
+            "give each parameter once, those by name in the order of the signature",
         )
     return ctx.fail(
         ParserTypeError,
@@ -206,8 +240,7 @@ def _bad_keyword(
     )
 
 
-def _argument(ctx: Context, callee: Callee, node: ast.expr, param: Var | None) -> Expr:
-    value = ctx.expr(node)
+def _argument(ctx: Context, callee: Callee, value: Any, node: ast.expr, param: Var | None) -> Expr:
     if param is None:
         return expression(ctx, value, node)
     want = param.type
@@ -223,7 +256,7 @@ def _argument(ctx: Context, callee: Callee, node: ast.expr, param: Var | None) -
             ParserTypeError,
             f"argument '{param.name_hint}' of '{callee.name}' has the wrong {problem}",
             node,
-            "",
+            f"pass a value of the parameter's type, or change the annotation of '{param.name_hint}'",
             {"parameter": type_text(want), "argument": type_text(value.type)},
         )
     return value
@@ -278,7 +311,9 @@ def submit(ctx: Context, node: ast.Call) -> Expr:
         raise ctx.fail(
             ParserTypeError, "pl.submit needs the function to run", node, "write pl.submit(self.f, x)"
         )
-    callee = resolve(ctx, node.args[0])
+    options = {k.arg: k.value for k in node.keywords if k.arg in _SUBMIT_OPTIONS}
+    rest = [k for k in node.keywords if k.arg not in _SUBMIT_OPTIONS]
+    callee = resolve(ctx, node.args[0], node.args[1:], rest)
     if callee is None:
         raise ctx.fail(
             ParserTypeError,
@@ -286,8 +321,6 @@ def submit(ctx: Context, node: ast.Call) -> Expr:
             node.args[0],
             "write pl.submit(self.f, x), without calling it",
         )
-    options = {k.arg: k.value for k in node.keywords if k.arg in _SUBMIT_OPTIONS}
-    rest = [k for k in node.keywords if k.arg not in _SUBMIT_OPTIONS]
     args, noted = arguments(ctx, callee, node.args[1:], rest, node)
     if "attrs" in options:
         noted = {**noted, **notes(ctx, options["attrs"])}
@@ -322,5 +355,10 @@ def _flag(ctx: Context, node: ast.expr | None, name: str) -> bool:
         return False
     value = ctx.expr(node)
     if not isinstance(value, bool):
-        raise ctx.fail(ParserTypeError, f"{name} must be True or False, not {value_text(value)}", node)
+        raise ctx.fail(
+            ParserTypeError,
+            f"{name} must be True or False, not {value_text(value)}",
+            node,
+            f"write {name}=True, or leave it out",
+        )
     return value

@@ -76,6 +76,7 @@ def decorator_options(ctx: Context, node: ast.expr) -> Options:
                     ParserTypeError,
                     f"{key} must be a {_MEMBERS[key].__name__}, not {value_text(value)}",
                     keyword.value,
+                    f"write {key}=pl.{_MEMBERS[key].__name__}. and one of its members",
                 )
             fixed[key] = value
         elif key in _FLAGS:
@@ -135,7 +136,10 @@ def read_program(
     ctx = reading_context(source, env.inner(constants, changing=True), session)
     if node.bases or node.keywords:
         raise ctx.fail(
-            UnsupportedFeatureError, "a program has no base classes", (node.bases or node.keywords)[0]
+            UnsupportedFeatureError,
+            "a program has no base classes",
+            (node.bases or node.keywords)[0],
+            "write class Name: and put the functions into it",
         )
     for item in node.body:
         if isinstance(item, ast.FunctionDef):
@@ -212,7 +216,9 @@ def _define(ctx: Context, target: ast.expr, value: Any, constants: dict[str, Any
             if isinstance(part, ast.Name):
                 constants[part.id] = value
     else:
-        raise ctx.fail(UnsupportedFeatureError, "only names can be given constants", target)
+        raise ctx.fail(
+            UnsupportedFeatureError, "only names can be given constants", target, "write NAME = value"
+        )
 
 
 def constant_value(ctx: Context, node: ast.expr) -> Any:

@@ -9,10 +9,12 @@ from pypto_core.diagnostics import (
     Note,
     ParserSyntaxError,
     ParserTypeError,
+    Span,
     SSAViolationError,
     UnsupportedFeatureError,
 )
 from pypto_core.ir import (
+    MAKE,
     PTR,
     AssignStmt,
     Call,
@@ -39,6 +41,8 @@ from pypto_core.language.parse_call import literal
 from pypto_core.language.parse_expr import expression
 from pypto_core.language.parse_types import Spec, annotation, joined, without_pinned
 from pypto_core.language.slicing import assign_element
+
+_make_assign, _make_var = MAKE[AssignStmt], MAKE[Var]
 
 TUPLE_NAME = "_tuple_tmp"
 """Name of the variable that holds a tuple while it is unpacked."""
@@ -68,14 +72,24 @@ def assign(ctx: Context, node: ast.Assign, out: list[Stmt]) -> None:
         assert bound is var or type(var) is not Var
         out.append(AssignStmt(bound, new, span=ctx.span(node)))
     else:
-        raise ctx.fail(UnsupportedFeatureError, "only names and windows can be assigned", target)
+        raise ctx.fail(
+            UnsupportedFeatureError,
+            "only names and windows can be assigned",
+            target,
+            "assign to a name, or to a window such as x[0:16, 0:16]",
+        )
 
 
 def ann_assign(ctx: Context, node: ast.AnnAssign, out: list[Stmt]) -> None:
     """``x: T = e``, and ``x: T`` that announces the type of a name a yield will bind."""
     target = node.target
     if type(target) is not ast.Name:
-        raise ctx.fail(UnsupportedFeatureError, "only names can be annotated", target)
+        raise ctx.fail(
+            UnsupportedFeatureError,
+            "only names can be annotated",
+            target,
+            "annotate the variable that the value is assigned to",
+        )
     if node.value is None:
         ctx.declared[target.id] = node.annotation
     elif _is_yield(ctx, node.value):
@@ -125,7 +139,9 @@ def read_yield(ctx: Context, node: ast.Call, out: list[Stmt], targets: tuple[Tar
             "use return to leave the function",
         )
     if node.keywords:
-        raise ctx.fail(ParserTypeError, "pl.yield_ takes no named arguments", node.keywords[0])
+        raise ctx.fail(
+            ParserTypeError, "pl.yield_ takes no named arguments", node.keywords[0], "write pl.yield_(a, b)"
+        )
     values = tuple(expression(ctx, ctx.expr(a), a) for a in node.args)
     out.append(YieldStmt(values, span=ctx.span(node)))
     ctx.yielded = Yielded(targets, node)
@@ -136,6 +152,8 @@ def _name(
 ) -> None:
     spec = None if note is None else annotation(ctx, note)
     value = ctx.expr(value_node)
+    if spec is None and ctx.specialised is not None and ctx.specialised.keeps(ctx, target, value):
+        return
     if type(value) is Declared:
         raise ctx.fail(
             ParserTypeError,
@@ -160,7 +178,8 @@ def _name(
         kind, wanted = joined(ctx, spec, have)
         if wanted is not have and isinstance(made, Call | Submit):
             made = replace(made, type=wanted)
-    out.append(AssignStmt(bind(ctx, target.id, kind, target, spec), made, span=ctx.span(target)))
+    span = ctx.span(target)
+    out.append(_make_assign(bind(ctx, target.id, kind, target, spec, span), made, span, ()))
 
 
 def _retyped(ctx: Context, spec: Spec, value: Any, node: ast.expr) -> Any:
@@ -188,8 +207,13 @@ def _check_binding(ctx: Context, spec: Spec, value: Expr) -> None:
         )
 
 
-def bind(ctx: Context, name: str, kind: Type, node: ast.AST, spec: Spec | None) -> Var:
-    """The variable that an assignment defines: the known one of that name, or a new one."""
+def bind(
+    ctx: Context, name: str, kind: Type, node: ast.AST, spec: Spec | None, span: Span | None = None
+) -> Var:
+    """The variable that an assignment defines: the known one of that name, or a new one.
+
+    ``span``: where ``node`` stands, if that is known already.
+    """
     found = ctx.names.get(name)
     if type(found) is Var:
         if found in ctx.loop_vars:
@@ -206,15 +230,18 @@ def bind(ctx: Context, name: str, kind: Type, node: ast.AST, spec: Spec | None) 
             if ctx.fresh is not None:
                 ctx.fresh.add(name)
             return found
-        raise _other_type(ctx, name, found, kind, node)
+        if ctx.specialised is None or not ctx.specialised.may_rebind(name):
+            raise _other_type(ctx, name, found, kind, node)
     if ctx.fresh is not None:
         ctx.fresh.add(name)
     if kind is PTR and name not in ctx.defined_bases:
         var = ctx.base(name)
         ctx.defined_bases.add(name)
     else:
-        var = Var(name, kind, span=ctx.span(node))
+        var = _make_var(name, kind, span or ctx.span(node))
     ctx.names[name] = var
+    if ctx.specialised is not None:
+        ctx.specialised.bound(name)
     return var
 
 
@@ -247,8 +274,16 @@ def _unpack(ctx: Context, target: ast.Tuple, node: ast.Assign, out: list[Stmt]) 
     names = target.elts
     for part in names:
         if type(part) is not ast.Name:
-            raise ctx.fail(UnsupportedFeatureError, "only names can be unpacked into", part)
-    value = expression(ctx, ctx.expr(node.value), node.value)
+            raise ctx.fail(
+                UnsupportedFeatureError,
+                "only names can be unpacked into",
+                part,
+                "unpack into names, then assign the window from one of them",
+            )
+    found = ctx.expr(node.value)
+    if ctx.specialised is not None and ctx.specialised.unpacks(ctx, names, found):
+        return
+    value = expression(ctx, found, node.value)
     kind = value.type
     if not isinstance(kind, TupleType):
         what = "an unknown type" if isinstance(kind, UnknownType) else f"a {type_text(kind)}"
@@ -263,7 +298,7 @@ def _unpack(ctx: Context, target: ast.Tuple, node: ast.Assign, out: list[Stmt]) 
             ParserTypeError,
             f"{len(kind.types)} values for {len(names)} names",
             node,
-            "",
+            "give one name per value",
             {"values": type_text(kind)},
         )
     span = ctx.span(node)

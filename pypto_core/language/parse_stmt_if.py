@@ -6,8 +6,8 @@ import ast
 from typing import Any
 
 from pypto_core.diagnostics import Note, ParserSyntaxError
-from pypto_core.ir import IfStmt, Stmt, YieldStmt
-from pypto_core.language.block import region, sequence
+from pypto_core.ir import AssignStmt, ConstBool, Expr, IfStmt, Stmt, YieldStmt
+from pypto_core.language.block import region, sequence, yielding
 from pypto_core.language.context import Context, Target, Yielded
 from pypto_core.language.parse_expr import truth
 from pypto_core.language.parse_stmt_loop import result
@@ -15,6 +15,10 @@ from pypto_core.language.parse_stmt_loop import result
 
 def branches(ctx: Context, node: ast.If, out: list[Stmt]) -> None:
     """``if c: … else: …``; ``elif`` is an ``if`` in the ``else``."""
+    taken = None if ctx.specialised is None else _decided(ctx, node.test)
+    if taken is not None:
+        _take(ctx, node.body if taken else node.orelse, out)
+        return
     condition = truth(ctx, node.test, "a condition")
     before = ctx.fresh
     ctx.fresh = None if before is None else set(before)
@@ -39,6 +43,29 @@ def branches(ctx: Context, node: ast.If, out: list[Stmt]) -> None:
             span=ctx.span(node),
         )
     )
+
+
+def _decided(ctx: Context, node: ast.expr) -> bool | None:
+    """The value of a condition that is known while the kernel is read; None for any other."""
+    value = ctx.expr(node)
+    if isinstance(value, ConstBool):
+        return value.value
+    return None if isinstance(value, Expr) else bool(value)
+
+
+def _take(ctx: Context, nodes: list[ast.stmt], out: list[Stmt]) -> None:
+    """Read the branch that a known condition chooses as if it stood there alone; its yield assigns."""
+    if not nodes:
+        return
+    stmts, found = yielding(ctx, nodes)
+    if found is not None:
+        last = stmts.pop()
+        assert isinstance(last, YieldStmt)
+        stmts += [
+            AssignStmt(result(ctx, target, value.type), value, span=last.span)
+            for target, value in zip(found.targets, last.values, strict=True)
+        ]
+    out.extend(stmts)
 
 
 def _passed_on(

@@ -60,7 +60,10 @@ def for_loop(ctx: Context, node: ast.For, out: list[Stmt]) -> None:
     """Any ``for``."""
     if node.orelse:
         raise ctx.fail(
-            UnsupportedFeatureError, "else on a loop is not part of the kernel language", node.orelse[0]
+            UnsupportedFeatureError,
+            "else on a loop is not part of the kernel language",
+            node.orelse[0],
+            "put these statements after the loop",
         )
     source = node.iter
     path = ctx.path_of(source.func) if type(source) is ast.Call else None
@@ -157,13 +160,18 @@ def _head(ctx: Context, source: ast.Call, word: str) -> Head:
         if stage is None:
             raise ctx.fail(ParserTypeError, "pl.pipeline needs its number of stages", source, "add stage=2")
         if PIPELINE_STAGES in extra:
-            raise ctx.fail(ParserTypeError, f"'{PIPELINE_STAGES}' is given by stage=", source)
+            raise ctx.fail(
+                ParserTypeError,
+                f"'{PIPELINE_STAGES}' is given by stage=",
+                source,
+                f"leave '{PIPELINE_STAGES}' out of attrs",
+            )
         extra = {PIPELINE_STAGES: stage, **extra}
     index = ctx.session.index
     start = integer(ctx, given["start"], "a loop's start") if "start" in given else index(0)
     step = integer(ctx, given["step"], "a loop's step") if "step" in given else index(1)
     if is_const(step, 0):
-        raise ctx.fail(ParserTypeError, "a loop's step can't be 0", given["step"])
+        raise ctx.fail(ParserTypeError, "a loop's step can't be 0", given["step"], "give a step of 1 or more")
     return Head((start, integer(ctx, given["stop"], "a loop's bound"), step), initial, extra)
 
 
@@ -322,7 +330,10 @@ def _results(
         )
     if len(values) != len(args):
         raise ctx.fail(
-            ParserTypeError, f"{len(values)} yielded values for {len(args)} carried ones", yielded.node
+            ParserTypeError,
+            f"{len(values)} yielded values for {len(args)} carried ones",
+            yielded.node,
+            "yield one value per carried value, in their order",
         )
     if not yielded.targets:
         return tuple(Var(a.name_hint, without_pinned(a.type), span=a.span) for a in args)
@@ -374,7 +385,10 @@ def _while_carrying(ctx: Context, node: ast.For, source: ast.Call) -> WhileStmt:
     condition = truth(ctx, call.args[0], "a loop's condition")
     if len(body) == 1:
         raise ctx.fail(
-            ParserSyntaxError, "a loop that carries values must yield them at the end of its body", first
+            ParserSyntaxError,
+            "a loop that carries values must yield them at the end of its body",
+            first,
+            "end the body with " + ", ".join(a.name_hint for a in args) + " = pl.yield_(…)",
         )
     stmts, yielded = _body(ctx, body[1:], args, node)
     results = _results(ctx, args, stmts, yielded, node)
@@ -385,7 +399,10 @@ def while_loop(ctx: Context, node: ast.While, out: list[Stmt]) -> None:
     """``while c:`` without carried values."""
     if node.orelse:
         raise ctx.fail(
-            UnsupportedFeatureError, "else on a loop is not part of the kernel language", node.orelse[0]
+            UnsupportedFeatureError,
+            "else on a loop is not part of the kernel language",
+            node.orelse[0],
+            "put these statements after the loop",
         )
     condition = truth(ctx, node.test, "a loop's condition")
     stmts, yielded = _body(ctx, node.body, (), node)

@@ -83,7 +83,10 @@ def _static_assert(ctx: Context, node: ast.Call, out: list[Stmt]) -> None:
         )
     if not condition:
         raise ctx.fail(
-            ParserError, f"static assertion failed: {message}" if message else "static assertion failed", node
+            ParserError,
+            f"static assertion failed: {message}" if message else "static assertion failed",
+            node,
+            "the condition is false for the constants and shapes of this kernel: change them, or the condition",
         )
 
 
@@ -97,7 +100,12 @@ def _func_attr(ctx: Context, node: ast.Call, out: list[Stmt]) -> None:
 
 
 def _cond(ctx: Context, node: ast.Call, out: list[Stmt]) -> None:
-    raise ctx.fail(ParserSyntaxError, "pl.cond is the first line of a pl.while_ loop", node)
+    raise ctx.fail(
+        ParserSyntaxError,
+        "pl.cond is the first line of a pl.while_ loop",
+        node,
+        "write for (c,) in pl.while_(init_values=(x,)): and pl.cond(c < n) as the first line of the body",
+    )
 
 
 def _dump_tag(ctx: Context, node: ast.Call, out: list[Stmt]) -> None:
@@ -110,7 +118,7 @@ def _dump_tag(ctx: Context, node: ast.Call, out: list[Stmt]) -> None:
         )
     args = tuple(expression(ctx, ctx.expr(a), a) for a in node.args)
     if len(args) != 1 or node.keywords:
-        raise ctx.fail(ParserTypeError, "pl.dump_tag takes one tensor", node)
+        raise ctx.fail(ParserTypeError, "pl.dump_tag takes one tensor", node, "write pl.dump_tag(x)")
     span = ctx.span(node)
     out.append(EvalStmt(Call(op_ref(DUMP_TAG), args, type=VOID, span=span), span=span))
 
@@ -121,7 +129,7 @@ def _inline_stmt(ctx: Context, node: ast.Call, out: list[Stmt]) -> None:
     body = ctx.expr(body_node)
     language = "python" if language_node is None else ctx.expr(language_node)
     if not isinstance(body, str) or not isinstance(language, str):
-        raise ctx.fail(ParserTypeError, "pl.inline_stmt takes strings", node)
+        raise ctx.fail(ParserTypeError, "pl.inline_stmt takes strings", node, 'write pl.inline_stmt("text")')
     out.append(InlineStmt(body, language, span=ctx.span(node)))
 
 
@@ -178,7 +186,9 @@ def continue_stmt(ctx: Context, node: ast.Continue, out: list[Stmt]) -> None:
 
 def _in_loop(ctx: Context, node: ast.stmt, word: str) -> None:
     if ctx.loops == 0:
-        raise ctx.fail(ParserSyntaxError, f"{word} stands in no loop", node)
+        raise ctx.fail(
+            ParserSyntaxError, f"{word} stands in no loop", node, f"put {word} into a loop, or remove it"
+        )
 
 
 def pass_stmt(ctx: Context, node: ast.Pass, out: list[Stmt]) -> None:

@@ -123,6 +123,7 @@ def _arguments(ctx: Context, source: ast.Call, path: str) -> tuple[Builder, Argu
             ParserTypeError,
             f"pl.{path} takes at most {len(names)} positional arguments",
             source.args[len(names)],
+            "arguments: " + (", ".join(names) or "none by position"),
         )
     given: Arguments = dict(zip(names, source.args, strict=False))
     extra: dict[str, Any] = {}
@@ -161,7 +162,12 @@ def _flag(ctx: Context, node: ast.expr, key: str) -> bool:
     value = ctx.expr(node)
     if isinstance(value, bool):
         return value
-    raise ctx.fail(ParserTypeError, f"{key} must be True or False, not {value_text(value)}", node)
+    raise ctx.fail(
+        ParserTypeError,
+        f"{key} must be True or False, not {value_text(value)}",
+        node,
+        f"write {key}=True, or leave it out",
+    )
 
 
 def _optimizations(ctx: Context, node: ast.expr, given: Arguments, extra: dict[str, Any]) -> None:
@@ -196,7 +202,12 @@ def _slot_num(ctx: Context, node: ast.expr | None, extra: dict[str, Any]) -> Non
         return
     value = ctx.expr(node)
     if type(value) is not int or value < 1:
-        raise ctx.fail(ParserTypeError, f"slot_num must be a positive integer, not {value_text(value)}", node)
+        raise ctx.fail(
+            ParserTypeError,
+            f"slot_num must be a positive integer, not {value_text(value)}",
+            node,
+            "write slot_num=2",
+        )
     extra["slot_num"] = value
 
 
@@ -222,7 +233,12 @@ def _hint(ctx: Context, given: Arguments) -> str:
         return ""
     value = ctx.expr(node)
     if not isinstance(value, str):
-        raise ctx.fail(ParserTypeError, f"name_hint must be a string, not {value_text(value)}", node)
+        raise ctx.fail(
+            ParserTypeError,
+            f"name_hint must be a string, not {value_text(value)}",
+            node,
+            'write name_hint="name"',
+        )
     return value
 
 
@@ -272,7 +288,10 @@ def _split_aiv(
     count = ctx.expr(given["count"]) if "count" in given else 2
     if type(count) is not int or count < 1:
         raise ctx.fail(
-            ParserTypeError, f"the number of lanes must be a constant, not {value_text(count)}", source
+            ParserTypeError,
+            f"the number of lanes must be a constant, not {value_text(count)}",
+            source,
+            "write pl.split_aiv(2)",
         )
     split = _member(ctx, given, "mode", SplitMode, SplitMode.UP_DOWN)
     return SplitAivScopeStmt(

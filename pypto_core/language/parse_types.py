@@ -16,6 +16,8 @@ from attrs import evolve
 
 from pypto_core.diagnostics import ParserTypeError
 from pypto_core.ir import (
+    MAKE,
+    MAX_RANK,
     MEMREF,
     PTR,
     UNKNOWN,
@@ -43,10 +45,12 @@ from pypto_core.ir import (
     replace,
     scalar_type,
     shapes_equal,
+    too_many_axes,
     types_equal,
 )  # fmt: skip
 from pypto_core.language import vocabulary
 from pypto_core.language.annotations import dynamic_var
+from pypto_core.language.buffer_types import BUFFER_FORMS, buffer_type
 from pypto_core.language.context import Context
 from pypto_core.language.environment import MISSING, items_of
 from pypto_core.language.errors import did_you_mean, shape_text, type_text, value_text
@@ -68,14 +72,40 @@ class Spec:
     view: dict[str, Any] | None = None
 
 
+_make_spec = MAKE[Spec]
+_NOT_READ: tuple[str, Spec | None] = ("", None)
+
+
 def annotation(ctx: Context, node: ast.expr, *, local: bool = True) -> Spec:
-    """Read an annotation; ``local``: it stands on a variable of the body, not on a parameter."""
+    """Read an annotation; ``local``: it stands on a variable of the body, not on a parameter.
+
+    A program repeats few annotations very often; one that is made of the language's own names alone is read once.
+    """
+    text = ctx.source.text_of(node)
+    root, said = ctx.annotations.get(text, _NOT_READ) if text else _NOT_READ
+    if said is not None and root not in ctx.names:
+        return _make_spec(
+            node, said.type, said.tile, said.shape, said.dtype, said.memref, said.space, said.view
+        )
+    spec = _annotation(ctx, node, local)
+    if text and spec.memref is None:
+        names = {part.id for part in ast.walk(node) if type(part) is ast.Name}
+        if len(names) == 1 and ctx.is_language(*names):
+            ctx.annotations[text] = names.pop(), spec
+    return spec
+
+
+def _annotation(ctx: Context, node: ast.expr, local: bool) -> Spec:
     if type(node) is ast.Subscript:
         path = ctx.path_of(node.value)
         reader = _FORMS.get(path) if path else None
         if reader is not None:
             inner = node.slice
             return reader(ctx, node, inner.elts if type(inner) is ast.Tuple else [inner])
+    elif type(node) is ast.Call:
+        path = ctx.path_of(node.func)
+        if path in BUFFER_FORMS:
+            return Spec(node, buffer_type(ctx, node, path))
     else:
         path = ctx.path_of(node)
         if path is not None:
@@ -127,6 +157,8 @@ def _no_annotation(ctx: Context, node: ast.expr, path: str | None) -> Exception:
 def dims(ctx: Context, node: ast.expr, what: str, least: int = 1) -> tuple[Expr, ...]:
     """A list of extents inside a type."""
     if type(node) is ast.List or type(node) is ast.Tuple:
+        if len(node.elts) > MAX_RANK:
+            raise too_many_axes(len(node.elts)).located(ctx.span(node))
         index = ctx.session.index
         out: list[Expr] = []
         for part in node.elts:
@@ -148,7 +180,12 @@ def dims(ctx: Context, node: ast.expr, what: str, least: int = 1) -> tuple[Expr,
 def _as_index(ctx: Context, value: Any, node: ast.expr, what: str) -> Expr:
     if type(value) is int:
         return ctx.session.index(value)
-    raise ctx.fail(ParserTypeError, f"an extent of {what} must be an integer, not {value_text(value)}", node)
+    raise ctx.fail(
+        ParserTypeError,
+        f"an extent of {what} must be an integer, not {value_text(value)}",
+        node,
+        'use integers, a scalar of the kernel, or M = pl.dynamic("M") for an extent known only at run time',
+    )
 
 
 def _dim(ctx: Context, node: ast.expr, what: str, least: int) -> Expr:
@@ -282,6 +319,9 @@ def _view(ctx: Context, node: ast.Call, tile: bool) -> dict[str, Any]:
                     ParserTypeError,
                     f"{key} must be a {plain[key].__name__}, not {value_text(value)}",
                     keyword.value,
+                    "write a number of bytes"
+                    if plain[key] is int
+                    else f"write a member of pl.{plain[key].__name__}",
                 )
             parts[key] = value
         else:
@@ -322,7 +362,12 @@ def _tuple(ctx: Context, node: ast.Subscript, args: list[ast.expr]) -> Spec:
 
 
 def _misplaced(ctx: Context, node: ast.Subscript, args: list[ast.expr]) -> Spec:
-    raise ctx.fail(ParserTypeError, "pl.Out and pl.InOut only stand around the type of a parameter", node)
+    raise ctx.fail(
+        ParserTypeError,
+        "pl.Out and pl.InOut only stand around the type of a parameter",
+        node,
+        "write the type itself here, and pl.Out[…] in the signature",
+    )
 
 
 _FORMS: dict[str | None, Callable[[Context, ast.Subscript, list[ast.expr]], Spec]] = {

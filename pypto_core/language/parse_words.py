@@ -40,6 +40,7 @@ def positional(ctx: Context, node: ast.Call, names: tuple[str, ...], least: int)
             ParserTypeError,
             f"pl.{word} takes {count} arguments, not {len(node.args)}",
             node.args[len(names)],
+            "arguments: " + ", ".join(names),
         )
     out: list[ast.expr | None] = [*node.args, *([None] * (len(names) - len(node.args)))]
     for keyword in node.keywords:
@@ -52,11 +53,21 @@ def positional(ctx: Context, node: ast.Call, names: tuple[str, ...], least: int)
             )
         at = names.index(keyword.arg)
         if out[at] is not None:
-            raise ctx.fail(ParserTypeError, f"argument '{keyword.arg}' of pl.{word} is given twice", keyword)
+            raise ctx.fail(
+                ParserTypeError,
+                f"argument '{keyword.arg}' of pl.{word} is given twice",
+                keyword,
+                "give it once: by position or by name",
+            )
         out[at] = keyword.value
     for at in range(least):
         if out[at] is None:
-            raise ctx.fail(ParserTypeError, f"pl.{word} needs the argument '{names[at]}'", node)
+            raise ctx.fail(
+                ParserTypeError,
+                f"pl.{word} needs the argument '{names[at]}'",
+                node,
+                f"give it by position, or as {names[at]}=…",
+            )
     return out
 
 
@@ -67,7 +78,10 @@ def const(ctx: Context, node: ast.Call) -> Expr:
     value, dtype = ctx.expr(value_node), ctx.expr(dtype_node)
     if not isinstance(dtype, DataType):
         raise ctx.fail(
-            ParserTypeError, f"an element type is needed here, not {value_text(dtype)}", dtype_node
+            ParserTypeError,
+            f"an element type is needed here, not {value_text(dtype)}",
+            dtype_node,
+            "write pl.FP32",
         )
     if dtype is DataType.INDEX and type(value) is int and abs(value) < 1 << 62:
         return ctx.session.index(value)
@@ -129,7 +143,10 @@ def _cast(ctx: Context, node: ast.Call) -> Expr:
     dtype = ctx.expr(dtype_node)
     if not isinstance(dtype, DataType):
         raise ctx.fail(
-            ParserTypeError, f"an element type is needed here, not {value_text(dtype)}", dtype_node
+            ParserTypeError,
+            f"an element type is needed here, not {value_text(dtype)}",
+            dtype_node,
+            "write pl.FP32",
         )
     return Cast(value, scalar_type(dtype), span=ctx.span(node))
 

@@ -56,7 +56,12 @@ def subscript(ctx: Context, node: ast.Subscript) -> Any:
         return _constant_item(ctx, node, items)
     if not isinstance(base, Expr):
         what = f"pl.{base.path}" if isinstance(base, Name) else value_text(base)
-        raise ctx.fail(InvalidOperationError, f"{what} can't be subscripted", node)
+        raise ctx.fail(
+            InvalidOperationError,
+            f"{what} can't be subscripted",
+            node,
+            "tiles, tensors, arrays, tuples and lists of constants have elements",
+        )
     kind = base.type
     if isinstance(kind, TupleType):
         return _tuple_item(ctx, node, base, kind)
@@ -64,16 +69,30 @@ def subscript(ctx: Context, node: ast.Subscript) -> Any:
         return create_call("array.get_element", (base, _array_index(ctx, node)), None, ctx.span(node))
     if isinstance(kind, TensorType | TileType):
         return _read(ctx, node, base, kind)
-    raise ctx.fail(InvalidOperationError, f"a {type_text(kind)} can't be subscripted", node)
+    raise ctx.fail(
+        InvalidOperationError,
+        f"a {type_text(kind)} can't be subscripted",
+        node,
+        "tiles, tensors, arrays and tuples have elements: use the value itself",
+    )
 
 
 def _constant_item(ctx: Context, node: ast.Subscript, base: list[Any]) -> Any:
     at = ctx.expr(node.slice)
     if type(at) is not int:
-        raise ctx.fail(ParserTypeError, "a list of constants is indexed by a constant integer", node.slice)
+        raise ctx.fail(
+            ParserTypeError,
+            "a list of constants is indexed by a constant integer",
+            node.slice,
+            "use a constant, or unroll the loop with pl.unroll",
+        )
     if not -len(base) <= at < len(base):
         raise ctx.fail(
-            ParserTypeError, f"index {at} is out of range", node.slice, "", {"elements": len(base)}
+            ParserTypeError,
+            f"index {at} is out of range",
+            node.slice,
+            f"use an index from 0 to {len(base) - 1}" if base else "the list is empty",
+            {"elements": len(base)},
         )
     return base[at]
 
@@ -81,13 +100,18 @@ def _constant_item(ctx: Context, node: ast.Subscript, base: list[Any]) -> Any:
 def _tuple_item(ctx: Context, node: ast.Subscript, base: Expr, kind: TupleType) -> Expr:
     at = ctx.expr(node.slice)
     if type(at) is not int:
-        raise ctx.fail(ParserTypeError, "a tuple is indexed by a constant integer", node.slice)
+        raise ctx.fail(
+            ParserTypeError,
+            "a tuple is indexed by a constant integer",
+            node.slice,
+            "use a constant, or give each element a name: a, b = …",
+        )
     if not 0 <= at < len(kind.types):
         raise ctx.fail(
             ParserTypeError,
             f"tuple index {at} is out of range",
             node.slice,
-            "",
+            f"use an index from 0 to {len(kind.types) - 1}" if kind.types else "the tuple is empty",
             {"elements": len(kind.types)},
         )
     return TupleGetItemExpr(base, at, span=ctx.span(node))
@@ -99,7 +123,12 @@ def _array_index(ctx: Context, node: ast.Subscript) -> Expr:
         return ctx.session.index(value)
     if isinstance(value, Expr) and isinstance(value.type, ScalarType) and value.type.dtype.is_int:
         return value
-    raise ctx.fail(ParserTypeError, f"an array is indexed by an integer, not {value_text(value)}", node.slice)
+    raise ctx.fail(
+        ParserTypeError,
+        f"an array is indexed by an integer, not {value_text(value)}",
+        node.slice,
+        "convert it: pl.cast(i, pl.INDEX)",
+    )
 
 
 def _read(ctx: Context, node: ast.Subscript, base: Expr, kind: TensorType | TileType) -> Expr:
@@ -136,7 +165,7 @@ def select(ctx: Context, node: ast.Subscript, kind: TensorType | TileType) -> Wi
             ParserTypeError,
             f"{len(parts)} subscripts for {rank} axes",
             node,
-            "",
+            "give at most one subscript per axis",
             {"shape": shape_text(kind.shape)},
         )
     index = ctx.session.index
@@ -161,7 +190,10 @@ def select(ctx: Context, node: ast.Subscript, kind: TensorType | TileType) -> Wi
 def _index(ctx: Context, node: ast.expr) -> Expr:
     if type(node) is ast.Constant and node.value is None:
         raise ctx.fail(
-            UnsupportedFeatureError, "None in a subscript is not part of the kernel language", node
+            UnsupportedFeatureError,
+            "None in a subscript is not part of the kernel language",
+            node,
+            "change the shape with pl.reshape",
         )
     if type(node) is ast.Constant and node.value is ...:
         raise ctx.fail(
@@ -177,7 +209,12 @@ def _index(ctx: Context, node: ast.expr) -> Expr:
         return ctx.session.index(value)
     if isinstance(value, Expr) and isinstance(value.type, ScalarType) and value.type.dtype.is_int:
         return value
-    raise ctx.fail(ParserTypeError, f"a subscript must be an integer, not {value_text(value)}", node)
+    raise ctx.fail(
+        ParserTypeError,
+        f"a subscript must be an integer, not {value_text(value)}",
+        node,
+        "convert it: pl.cast(i, pl.INDEX)",
+    )
 
 
 def _negative(ctx: Context, node: ast.expr, value: int) -> Exception:
@@ -210,7 +247,13 @@ def _range(ctx: Context, node: ast.Slice, kind: TensorType | TileType, axis: int
             "write pl.slice(t, [rows, cols], [row, col]) with constant rows and cols",
         )
     if isinstance(extent, ConstInt) and extent.value <= 0:
-        raise ctx.fail(ParserTypeError, "this range is empty", node, "", {"extent": extent.value})
+        raise ctx.fail(
+            ParserTypeError,
+            "this range is empty",
+            node,
+            "the end has to lie behind the start",
+            {"extent": extent.value},
+        )
     return low, extent
 
 
@@ -228,15 +271,30 @@ def _difference(ctx: Context, high: Expr, low: Expr, node: ast.Slice) -> Expr:
 def assign_element(ctx: Context, target: ast.Subscript, value: Any, node: ast.Assign) -> tuple[Var, Expr]:
     """``x[…] = value``: the variable that is written and its new value."""
     if type(target.value) is not ast.Name:
-        raise ctx.fail(InvalidOperationError, "only a window of a variable can be assigned", target)
+        raise ctx.fail(
+            InvalidOperationError,
+            "only a window of a variable can be assigned",
+            target,
+            "give the value a name and assign a window of that",
+        )
     base = ctx.lookup(target.value)
     if not isinstance(base, Var):
-        raise ctx.fail(InvalidOperationError, f"'{target.value.id}' can't be assigned to", target)
+        raise ctx.fail(
+            InvalidOperationError,
+            f"'{target.value.id}' can't be assigned to",
+            target,
+            "assign windows of parameters and of variables of this kernel",
+        )
     kind = base.type
     if isinstance(kind, ArrayType):
         return base, _store_element(ctx, target, base, kind, value, node)
     if not isinstance(kind, TensorType | TileType):
-        raise ctx.fail(InvalidOperationError, f"elements of a {type_text(kind)} can't be assigned", target)
+        raise ctx.fail(
+            InvalidOperationError,
+            f"elements of a {type_text(kind)} can't be assigned",
+            target,
+            "only tiles, tensors and arrays have windows to assign: give the new value a name",
+        )
     group = "tile" if isinstance(kind, TileType) else "tensor"
     parts = _parts(target)
     if not any(type(p) is ast.Slice for p in parts) and len(parts) == len(kind.shape):
@@ -268,7 +326,12 @@ def _store_element(
     if type(value) is int:
         value = ConstInt(value, kind.dtype, span=ctx.span(node.value))
     if not isinstance(value, Expr):
-        raise ctx.fail(ParserTypeError, f"an element must be a scalar, not {value_text(value)}", node.value)
+        raise ctx.fail(
+            ParserTypeError,
+            f"an element must be a scalar, not {value_text(value)}",
+            node.value,
+            "assign a number or a scalar variable",
+        )
     return create_call("array.update_element", (base, index, value), None, ctx.span(target))
 
 
@@ -287,6 +350,6 @@ def _check_shapes(ctx: Context, window: Window, value: Expr, node: ast.Assign) -
         ParserTypeError,
         "the value does not have the shape of the window",
         node.value,
-        "",
+        "make both of one shape",
         {"window": shape_text(window.extents), "value": shape_text(have)},
     )

@@ -5,18 +5,21 @@ from __future__ import annotations
 import ast
 import linecache
 import re
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
 from pypto_core.diagnostics import ParserError, ParserSyntaxError, SourceText, Span
+from pypto_core.ir import MAKE, collector_paused
 
 MAX_TEXT = 64_000_000
 """Characters that a text may have; a statement of a kernel has about a hundred."""
 
 MAX_EXPRESSION_DEPTH = 200
 MAX_BLOCK_DEPTH = 64
+
+_make_span: Callable[..., Span] = MAKE[Span]
 
 
 class Source:
@@ -33,23 +36,19 @@ class Source:
 
     def span(self, node: Any) -> Span:
         """Where a syntax node stands."""
+        first, last = node.lineno, node.end_lineno
         if self.is_ascii:
-            return Span(
-                self.filename,
-                node.lineno,
-                node.col_offset + 1,
-                node.end_lineno,
-                node.end_col_offset + 1,
-                self.text,
-            )
-        return Span(
-            self.filename,
-            node.lineno,
-            self._column(node.lineno, node.col_offset),
-            node.end_lineno,
-            self._column(node.end_lineno, node.end_col_offset),
-            self.text,
-        )
+            begin, end = node.col_offset + 1, node.end_col_offset + 1
+        else:
+            begin, end = self._column(first, node.col_offset), self._column(last, node.end_col_offset)
+        return _make_span(self.filename, first, begin, last, end, self.text)
+
+    def text_of(self, node: Any) -> str | None:
+        """The text of a syntax node; None where it goes over several lines or its columns are not known at once."""
+        line: int = node.lineno
+        if line != node.end_lineno or not self.is_ascii:
+            return None
+        return self.lines[line - 1][node.col_offset : node.end_col_offset]
 
     def _column(self, line: int, offset: int) -> int:
         # The tree counts bytes of UTF-8, people count characters.
@@ -104,7 +103,11 @@ def read(content: str, filename: str) -> Source:
             remedy="assign parts of long expressions to variables of their own",
         ) from None
     except ValueError as error:
-        raise ParserSyntaxError(f"the text can't be read: {error}", span=Span(filename, 1, 1)) from None
+        raise ParserSyntaxError(
+            f"the text can't be read: {error}",
+            span=Span(filename, 1, 1),
+            remedy="save it as plain UTF-8 text, without null characters",
+        ) from None
     return Source(content, filename, tree)
 
 
@@ -157,14 +160,8 @@ def guarded(where: Span) -> Generator[None]:
 
     A tree is built without garbage, so that collections only cost time.
     """
-    import gc
-
-    enabled = gc.isenabled()
-    gc.disable()
     try:
-        yield
+        with collector_paused():
+            yield
     except RecursionError:
         raise too_deep(where) from None
-    finally:
-        if enabled:
-            gc.enable()

@@ -72,6 +72,7 @@ Tensor, Tile, Scalar, Array, Tuple = (
 TensorView, TileView, Out, InOut = Form("TensorView"), Form("TileView"), Form("Out"), Form("InOut")
 Ptr, PtrType, MemRefType, UnknownType = Form("Ptr"), Form("PtrType"), Form("MemRefType"), Form("UnknownType")
 VoidType, TaskId, IntLike = Form("VoidType"), Form("TaskId"), Form("IntLike")
+BufferType, MultiBufferType = Form("BufferType"), Form("MultiBufferType")
 
 range_, parallel, unroll, pipeline = Word("range"), Word("parallel"), Word("unroll"), Word("pipeline")
 while_, spmd, split_aiv = Word("while_"), Word("spmd"), Word("split_aiv")

@@ -8,6 +8,7 @@ over; using their names inside of a kernel is an error.
 from __future__ import annotations
 
 import ast
+import os
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +102,10 @@ class _Reader:
             for keyword in decorator.keywords:
                 if keyword.arg != "strict_ssa":
                     raise self.ctx.fail(
-                        ParserSyntaxError, f"pl.program has no argument '{keyword.arg}'", keyword
+                        ParserSyntaxError,
+                        f"pl.program has no argument '{keyword.arg}'",
+                        keyword,
+                        "the only argument is strict_ssa",
                     )
                 strict = bool(self.ctx.expr(keyword.value))
         self.classes.append((node, strict))
@@ -138,7 +142,11 @@ def _is_main_guard(test: ast.expr) -> bool:
 
 def _scanned(text: str, filename: str) -> _Reader:
     if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise UserError(f"a program's text is a string, not a {type(text).__name__}", code="PT113")
+        raise UserError(
+            f"a program's text is a string, not a {type(text).__name__}",
+            code="PT113",
+            remedy="pass the text of a .py file; pl.loads takes its path",
+        )
     reader = _Reader(read(text, filename))
     reader.scan()
     return reader
@@ -191,6 +199,12 @@ def _shown(path: str | Path) -> str:
 
 
 def _text(path: str | Path) -> str:
+    if not isinstance(path, str | os.PathLike):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise UserError(
+            f"a path is needed here, not {type(path).__name__}",
+            code="PT113",
+            remedy="give the path of a .py file; pl.parse takes a program's text",
+        )
     try:
         return Path(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:

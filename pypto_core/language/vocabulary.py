@@ -93,7 +93,7 @@ CONSTANTS: Mapping[str, Any] = MappingProxyType(
 FORMS = frozenset(
     {
         "Tensor", "Tile", "Scalar", "Array", "Tuple", "Ptr", "PtrType", "MemRefType", "UnknownType", "VoidType",
-        "TensorView", "TileView", "Out", "InOut", "TaskId", "IntLike",
+        "TensorView", "TileView", "Out", "InOut", "TaskId", "IntLike", "BufferType", "MultiBufferType",
     }
 )  # fmt: skip
 """Words of annotations."""

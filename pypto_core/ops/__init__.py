@@ -6,9 +6,11 @@ from pypto_core.ops.aliasing import (
     effect_of,
     is_view,
     may_write,
+    scratch_arguments,
     touches_memory,
     written_arguments,
 )
+from pypto_core.ops.buffers import BufferAccess, BufferEffect, BufferResult, BufferUse
 from pypto_core.ops.kinds import CHECKS, OPERAND_KINDS, OPERAND_TEXT, Kind, kind_remedy
 from pypto_core.ops.opdef import (
     INHERIT,
@@ -47,6 +49,10 @@ __all__ = [
     "OPERAND_TEXT",
     "REQUIRED",
     "Access",
+    "BufferAccess",
+    "BufferEffect",
+    "BufferResult",
+    "BufferUse",
     "Completer",
     "Deducer",
     "FromOption",
@@ -75,6 +81,7 @@ __all__ = [
     "op_ref",
     "output_space",
     "rebuild_call",
+    "scratch_arguments",
     "touches_memory",
     "type_text",
     "unknown_op",

@@ -48,8 +48,8 @@ def written_arguments(call: Call) -> tuple[int, ...]:
 def alias_forbidden(call: Call) -> tuple[int, ...]:
     """The tile arguments that the result may share no byte with, although they die here.
 
-    All of them when the operator is not safe in place, the listed ones otherwise, and the argument of a cast to
-    wider elements, whose result would overtake what it still has to read.
+    All of them when the operator is not safe in place, the listed ones otherwise, its scratch, and the argument of a
+    cast to wider elements, whose result would overtake what it still has to read.
     """
     op = op_of(call)
     if op is None or op.memory is None:
@@ -57,7 +57,7 @@ def alias_forbidden(call: Call) -> tuple[int, ...]:
     tiles = [i for i, arg in enumerate(call.args) if isinstance(arg.type, TileType)]
     if not op.memory.inplace_safe:
         return tuple(tiles)
-    forbidden = {*op.memory.forbids_alias, *((0,) if _widens(op, call) else ())}
+    forbidden = {*op.memory.forbids_alias, *scratch_arguments(call), *((0,) if _widens(op, call) else ())}
     return tuple(i for i in tiles if i in forbidden)
 
 
@@ -66,6 +66,20 @@ def _widens(op: OpDef, call: Call) -> bool:
         return False
     source = call.args[0].type
     return isinstance(source, TileType) and call.type.dtype.bits > source.dtype.bits
+
+
+_SCRATCH = ("tmp", "tmp_tile", "scratch")
+
+
+def scratch_arguments(call: Call) -> tuple[int, ...]:
+    """The arguments that only lend their storage: what they hold is neither read nor kept."""
+    op = op_of(call)
+    if op is None:
+        return ()
+    names = [p.name for p in op.operands]
+    if op.name == "tile.mrgsort_format2":  # lists may be left out before it
+        return (len(call.args) - 1,)
+    return tuple(i for i in range(min(len(names), len(call.args))) if names[i] in _SCRATCH)
 
 
 def touches_memory(call: Call) -> bool:

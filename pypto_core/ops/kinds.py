@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from pypto_core.ir import (
     ArrayType,
+    BufferType,
     DataType,
     Expr,
     MakeTuple,
@@ -32,6 +33,8 @@ class Kind(enum.Enum):
     """A tuple of INDEX scalars: a shape, an offset, valid extents."""
     PTR = "ptr"
     """A pointer, or a local array."""
+    BUFFER = "buffer"
+    """The handle of a buffer, in functions of the Buffer stage."""
     ANY = "any"
     DTYPE = "dtype"
     SPACE = "space"
@@ -46,7 +49,7 @@ class Kind(enum.Enum):
 
 
 OPERAND_KINDS = frozenset(
-    {Kind.TILE, Kind.TENSOR, Kind.SCALAR, Kind.INDEX, Kind.BOOL, Kind.DIMS, Kind.PTR, Kind.ANY}
+    {Kind.TILE, Kind.TENSOR, Kind.SCALAR, Kind.INDEX, Kind.BOOL, Kind.DIMS, Kind.PTR, Kind.BUFFER, Kind.ANY}
 )
 
 
@@ -92,6 +95,11 @@ def is_storage(arg: Expr) -> bool:
     return isinstance(arg.type, PtrType | ArrayType)
 
 
+def is_buffer(arg: Expr) -> bool:
+    """Whether ``arg`` is the handle of a buffer."""
+    return isinstance(arg.type, BufferType)
+
+
 CHECKS: dict[Kind, Callable[[Expr], bool]] = {
     Kind.TILE: is_tile,
     Kind.TENSOR: is_tensor,
@@ -100,6 +108,7 @@ CHECKS: dict[Kind, Callable[[Expr], bool]] = {
     Kind.BOOL: is_bool,
     Kind.DIMS: is_dims,
     Kind.PTR: is_storage,
+    Kind.BUFFER: is_buffer,
     Kind.ANY: lambda arg: True,
 }
 
@@ -111,6 +120,7 @@ OPERAND_TEXT: dict[Kind, str] = {
     Kind.BOOL: "a scalar of type bool",
     Kind.DIMS: "a list of integer scalars",
     Kind.PTR: "a local array or a pointer",
+    Kind.BUFFER: "the handle of a buffer",
     Kind.ANY: "a value",
 }
 

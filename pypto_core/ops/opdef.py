@@ -13,6 +13,7 @@ from typing import Any
 import attrs
 
 from pypto_core.ir import EMPTY_MAP, ArgEffect, CoreType, Expr, MemorySpace, Op, Type
+from pypto_core.ops.buffers import BufferUse
 from pypto_core.ops.kinds import CHECKS, OPERAND_KINDS, Kind
 
 
@@ -115,7 +116,8 @@ class OpDef:
     of arguments that are not merely read, by index. ``core``: CUBE or VECTOR when the operator fixes it, None when it
     goes either way. ``pure``: no effect beyond the result, may be dropped when unused. ``complete``: fills in
     operands that were left out, from those given (``valid_shape`` from ``shapes``). ``scalar_form``: operator to use
-    instead when the second operand is a scalar (``tile.add`` → ``tile.adds``).
+    instead when the second operand is a scalar (``tile.add`` → ``tile.adds``). ``buffer``: what it does to buffers,
+    for operators of the Buffer stage; None for all others.
 
     Derived: ``operands`` and ``options`` split ``params``; ``least`` and ``most`` bound the number of arguments;
     ``checks`` recognise each operand; ``needed`` are the options a call must give; ``ref`` is the node that calls
@@ -132,6 +134,7 @@ class OpDef:
     pure: bool = True
     complete: Completer | None = None
     scalar_form: str | None = None
+    buffer: BufferUse | None = None
 
     operands: tuple[Param, ...] = attrs.field(init=False, repr=False)
     options: tuple[Param, ...] = attrs.field(init=False, repr=False)

@@ -32,6 +32,11 @@ def index(name: str, **rules: Any) -> Param:
     return Param(name, Kind.INDEX, **rules)
 
 
+def buffer(name: str, **rules: Any) -> Param:
+    """The handle of a buffer."""
+    return Param(name, Kind.BUFFER, **rules)
+
+
 def dims(name: str, **rules: Any) -> Param:
     """A shape, offset or valid-extent operand."""
     return Param(name, Kind.DIMS, **rules)

@@ -24,10 +24,24 @@ from pypto_core.diagnostics import (
     Span,
     UserError,
 )
-from pypto_core.ir import EMPTY_MAP, Call, DataType, Expr, MemorySpace, Op, TileType, freeze_map, replace
+from pypto_core.ir import (
+    EMPTY_MAP,
+    MAKE,
+    Call,
+    DataType,
+    Expr,
+    MemorySpace,
+    Op,
+    TileType,
+    freeze_map,
+    replace,
+    too_deep,
+)
 from pypto_core.ops.kinds import OPERAND_TEXT, Kind, kind_remedy
 from pypto_core.ops.opdef import INHERIT, FromOption, OpDef, OpMemory, Param
 from pypto_core.ops.wording import type_text
+
+_make_call = MAKE[Call]
 
 
 @attrs.frozen
@@ -42,7 +56,11 @@ class OpRegistry:
         table: dict[str, OpDef] = {}
         for op in ops:
             if op.name in table:
-                raise UserError(f"operator '{op.name}' is registered twice", code="PT220")
+                raise UserError(
+                    f"operator '{op.name}' is registered twice",
+                    code="PT220",
+                    remedy="give one of them another name",
+                )
             table[op.name] = op
         return cls(MappingProxyType(table))
 
@@ -158,7 +176,9 @@ def create_call(
             kind = _stamp_space(op.memory, kind, operands, options)
     except DiagnosticError as error:
         raise _named(error, name).located(span) from None
-    return Call(op.ref, operands, options, attrs or EMPTY_MAP, type=kind, span=span)
+    except RecursionError:
+        raise too_deep(next(iter(operands), None), f"apply {name} to it").located(span) from None
+    return _make_call(op.ref, operands, options, freeze_map(attrs), span, kind)
 
 
 def _completed(op: OpDef, args: tuple[Expr, ...]) -> tuple[Expr, ...]:

@@ -1,7 +1,7 @@
 """Compiling: contexts, pipelines that run plans, verification between passes, dumps and the front door."""
 
 from pypto_core.run.capabilities import capabilities
-from pypto_core.run.compile import Compiled, compile
+from pypto_core.run.compile import Compiled, compile, compile_context
 from pypto_core.run.context import DEFAULT_PLANNER, PassContext
 from pypto_core.run.dump import DumpInstrument
 from pypto_core.run.files import write_file
@@ -52,6 +52,7 @@ __all__ = [
     "capabilities",
     "check_round_trip",
     "compile",
+    "compile_context",
     "findings",
     "goals_of",
     "holding",

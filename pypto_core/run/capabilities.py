@@ -17,8 +17,9 @@ def capabilities(
 ) -> tuple[Capability, ...]:
     """The capabilities of a compilation, sorted.
 
-    Those of the backend with ``backend:<name>``; ``planner:<name>`` with those that the planner lists; and
-    ``option:<name>`` for each option whose value counts as true.
+    Those of the backend with ``backend:<name>``; ``planner:<name>`` with those that the planner lists;
+    ``option:<name>`` for each option whose value counts as true, and ``option:<name>=false`` for each that was given
+    with one that counts as false, by which a pass can be on by default.
     """
     found: list[Capability] = []
     if backend is not None:
@@ -28,6 +29,7 @@ def capabilities(
     offered = {f"planner:{planner}", *(registered.capabilities if registered else ())}
     found += [Capability(name, f"planner {planner}") for name in offered]
     found += [Capability(f"option:{name}", f"option {name}") for name in options.truthy]
+    found += [Capability(f"option:{name}=false", f"option {name}") for name in options.off]
     return tuple(sorted(found))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import attrs
 from pypto_core.contract import Artifact, Backend, Target
 from pypto_core.diagnostics import Diagnostic, DiagnosticError, InternalError, Severity, UserError, warning
 from pypto_core.host import Host, load_host, none_installed
-from pypto_core.ir import Program
+from pypto_core.ir import FunctionIRStage, Program
 from pypto_core.run.context import DEFAULT_PLANNER, PassContext
 from pypto_core.run.dump import DumpInstrument
 from pypto_core.run.files import write_file
@@ -25,6 +25,10 @@ from pypto_core.run.run import Run, Stage
 from pypto_core.run.source import as_program
 from pypto_core.run.verification import structural
 from pypto_core.solver import Plan
+from pypto_core.text import dumps
+
+BUFFER_IR_FILE = "buffer_ir.msgpack"
+"""Where a program with kernels on buffers is kept beside what was written of it."""
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -66,6 +70,7 @@ class Compiled:
     def write(self, directory: str | Path) -> tuple[Path, ...]:
         """Write the artifacts below a folder, making it when it is missing; returns their paths in order.
 
+        Beside them, as text can't hold everything of it, lies a program with kernels on buffers: ``buffer_ir.msgpack``.
         Raises UserError (PT822) when the folder or a file can't be written.
         """
         paths: list[Path] = []
@@ -73,7 +78,42 @@ class Compiled:
             path = Path(directory) / artifact.name
             write_file(path, artifact.content)
             paths.append(path)
+        if paths and any(f.ir_stage is FunctionIRStage.Buffer for f in self.program):
+            path = Path(directory) / BUFFER_IR_FILE
+            write_file(path, dumps(self.program))
+            paths.append(path)
         return tuple(paths)
+
+
+def compile_context(
+    *,
+    backend: str | Backend | None = None,
+    planner: str | None = None,
+    verification: VerificationLevel | str | None = None,
+    instruments: Sequence[object] = (),
+    disabled_diagnostics: Iterable[str] = (),
+    host: Host | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> PassContext:
+    """The context that :func:`compile` works in for these arguments: they extend the active one, if there is one.
+
+    Raises MismatchError (PT811) when backend or planner contradict the active context, and UserError when there is no
+    such backend or planner, or no way to choose one.
+    """
+    outer = PassContext.current()
+    if host is None:
+        host = outer.host if outer is not None and outer.host is not None else load_host()
+    base = outer or PassContext()
+    return base.derive(
+        host=host,
+        backend=_choose_backend(backend, outer, host),
+        planner=_choose_planner(planner, outer, host),
+        options={**base.options, **(options or {})},
+        instruments=[*base.instruments, *instruments],
+        verification=base.verification if verification is None else VerificationLevel.of(verification),
+        disabled_diagnostics=base.disabled_diagnostics | frozenset(disabled_diagnostics),
+        log=DiagnosticLog(),
+    )
 
 
 def compile(
@@ -82,6 +122,7 @@ def compile(
     backend: str | Backend | None = None,
     planner: str | None = None,
     goal: str = "pto",
+    emit: bool = True,
     output_dir: str | Path | None = None,
     dump_passes: bool = False,
     verification: VerificationLevel | str | None = None,
@@ -97,7 +138,8 @@ def compile(
     parsed and never executed.
     ``backend``: name, alias or value; by default that of the active context, or the only one installed.
     ``planner``: by default that of the active context, or ``pypto``.
-    ``goal``: a target, or a property to reach without emitting anything.
+    ``goal``: a target, or a property to reach without emitting anything. ``emit=False``: stop at the program that the
+    target would be given.
     ``output_dir``: where artifacts go, with ``report/`` and, with ``dump_passes``, ``passes_dump/``; nothing is
     written without it.
     ``verification``, ``instruments``, ``disabled_diagnostics``: as in :class:`PassContext`, added to the active
@@ -108,23 +150,19 @@ def compile(
     InternalError. MismatchError (PT811) when backend or planner contradict the active context.
     """
     outer = PassContext.current()
-    if host is None:
-        host = outer.host if outer is not None and outer.host is not None else load_host()
-    base = outer or PassContext()
-    watchers = [*base.instruments, *instruments, *_writers(output_dir, dump_passes)]
-    context = base.derive(
+    context = compile_context(
+        backend=backend,
+        planner=planner,
+        verification=verification,
+        instruments=[*instruments, *_writers(output_dir, dump_passes)],
+        disabled_diagnostics=disabled_diagnostics,
         host=host,
-        backend=_choose_backend(backend, outer, host),
-        planner=_choose_planner(planner, outer, host),
-        options={**base.options, **options},
-        instruments=watchers,
-        verification=base.verification if verification is None else VerificationLevel.of(verification),
-        disabled_diagnostics=base.disabled_diagnostics | frozenset(disabled_diagnostics),
-        log=DiagnosticLog(),
+        options=options,
     )
     try:
-        compiled = _compile(program, context, host, goal, wishes or Wishes())
-        for unread in _unread_options(compiled, frozenset(options)):
+        compiled = _compile(program, context, goal, wishes or Wishes(), emit)
+        # A target that was not asked to write anything may still be the one that an option is for.
+        for unread in _unread_options(compiled, frozenset(options)) if emit else ():
             context.report(unread)
         compiled = attrs.evolve(compiled, diagnostics=tuple(context.log))
     finally:
@@ -135,8 +173,10 @@ def compile(
     return compiled
 
 
-def _compile(thing: Any, context: PassContext, host: Host, goal: str, wishes: Wishes) -> Compiled:
+def _compile(thing: Any, context: PassContext, goal: str, wishes: Wishes, emit: bool) -> Compiled:
     clock = _Clock()
+    host = context.host
+    assert host is not None
     with context:
         source = as_program(thing)
         clock.lap("read")
@@ -147,7 +187,7 @@ def _compile(thing: Any, context: PassContext, host: Host, goal: str, wishes: Wi
         run = pipeline.run(source, context, verified=known)
         clock.times += [("verify input", run.input_seconds), *run.timings]
         clock.restart()
-        artifacts = _emit(target, run, context) if target is not None else ()
+        artifacts = _emit(target, run, context) if target is not None and emit else ()
         clock.lap("emit")
     return Compiled(
         source=source,
@@ -272,7 +312,7 @@ def _unread_options(compiled: Compiled, given: frozenset[str]) -> Iterable[Diagn
     for value in host.passes.values() if host is not None else ():
         gates |= value.contract.needs | value.contract.excludes
     for name in compiled.context.options.unread:
-        if name in given and f"option:{name}" not in gates:
+        if name in given and gates.isdisjoint((f"option:{name}", f"option:{name}=false")):
             yield warning(
                 "PT816",
                 f"option '{name}' was given, and nothing asked for it",

@@ -42,17 +42,20 @@ class MemoryRow:
     tiles: tuple[str, ...] = ()
 
 
-def memory_table(program: Program | Function, backend: Backend | None = None) -> tuple[MemoryRow, ...]:
+def memory_table(
+    program: Program | Function, backend: Backend | None = None, *, addressed: bool | None = None
+) -> tuple[MemoryRow, ...]:
     """One row per allocation, by function, memory, address and name.
 
-    Before addresses are assigned every offset counts from its own allocation. A function in which all of several
-    allocations start at 0 is therefore taken to have no addresses yet.
+    ``addressed``: whether addresses are assigned (AllocatedMemoryAddr holds). Before that every offset counts from
+    its own allocation, and allocations that share address 0 look the same; where it is not said, a function in which
+    all of several allocations of a memory start at 0 is taken to have no addresses yet.
     """
     functions = (program,) if isinstance(program, Function) else tuple(program)
-    return tuple(row for function in functions for row in _rows(function, backend))
+    return tuple(row for function in functions for row in _rows(function, backend, addressed))
 
 
-def _rows(function: Function, backend: Backend | None) -> list[MemoryRow]:
+def _rows(function: Function, backend: Backend | None, addressed: bool | None) -> list[MemoryRow]:
     found: dict[Var, list[Var]] = {}
     spaces: dict[Var, MemorySpace] = {}
     for var in (*function.params, *defined_vars(function.body)):
@@ -63,7 +66,8 @@ def _rows(function: Function, backend: Backend | None) -> list[MemoryRow]:
     stated = _stated(function)
     sizes = {base: stated.get(base) or max(_size(v) for v in tiles) for base, tiles in found.items()}
     starts = {base: _start(tiles) for base, tiles in found.items()}
-    addressed = any(starts.values()) or len(set(spaces.values())) == len(found)
+    if addressed is None:
+        addressed = any(starts.values()) or len(set(spaces.values())) == len(found)
     rows: list[MemoryRow] = []
     for space in MemorySpace:
         bases = [base for base in found if spaces[base] is space]

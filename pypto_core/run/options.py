@@ -45,6 +45,11 @@ class Options(Mapping[str, Any]):
         return tuple(name for name, value in self._values.items() if value)
 
     @property
+    def off(self) -> tuple[str, ...]:
+        """Names of the options that were given with a value that counts as false, sorted; reads none of them."""
+        return tuple(name for name, value in self._values.items() if value is not None and not value)
+
+    @property
     def unread(self) -> tuple[str, ...]:
         """Names of the options that nobody has looked up, sorted."""
         return tuple(name for name in self._values if name not in self._read)

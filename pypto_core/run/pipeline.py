@@ -24,7 +24,7 @@ _EMPTY: Mapping[str, Property] = {}
 
 
 class MismatchError(UserError, RuntimeError):
-    """Two choices that have to agree do not: the planner or the backend of a pipeline and of its context."""
+    """Two choices that have to agree do not: planner, backend or switches of a pipeline and of its context."""
 
     default_code = "PT810"
 
@@ -90,7 +90,8 @@ class Pipeline:
         ``context`` defaults to the active one, then to that of the pipeline, then to a plain one; without a host
         it takes that of the pipeline. ``verified`` are properties that the caller has
         just verified of this program. Raises MismatchError when the context has another planner or backend
-        than the pipeline was resolved for, VerificationError when the input or a pass's output lacks a property
+        than the pipeline was resolved for, or an option that decides which passes there are has another value;
+        VerificationError when the input or a pass's output lacks a property
         that it should have, and whatever a pass raises.
         """
         outer = (
@@ -124,6 +125,27 @@ class Pipeline:
                     facts={"pipeline": mine, "context": theirs},
                     remedy=f"resolve it again for {what} {theirs}, or run it in a context with {what} {mine}",
                 )
+        self._check_switches(context)
+
+    def _check_switches(self, context: PassContext) -> None:
+        """Options that switch passes on or off have the values that the order was found for."""
+        resolved = self.context
+        if resolved is None or resolved.host is None:
+            return
+        gates: set[str] = set()
+        for value in resolved.host.passes.values():
+            gates |= value.contract.needs | value.contract.excludes
+        changed = sorted(
+            g for g in gates & (resolved.capabilities ^ context.capabilities) if g.startswith("option:")
+        )
+        if changed:
+            name = changed[0].removeprefix("option:").removesuffix("=false")
+            mine, theirs = resolved.options.get(name, "not given"), context.options.get(name, "not given")
+            raise MismatchError(
+                f"option {name} changed since the pipeline was resolved",
+                facts={"pipeline": mine, "context": theirs},
+                remedy="resolve it again in the context that it runs in",
+            )
 
     def _enter(self, run: Run, verified: frozenset[str]) -> None:
         started = time.perf_counter()

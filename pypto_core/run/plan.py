@@ -18,6 +18,7 @@ from pypto_core.run.run import PipelineStep
 from pypto_core.run.verification import INPUT_LABEL, holding, require, structural
 from pypto_core.solver import (
     DEFAULT_NODE_BUDGET,
+    Capability,
     ExtraOrder,
     FailedPlugin,
     Goal,
@@ -66,10 +67,21 @@ def goals_of(name: str, context: PassContext, host: Host) -> tuple[Target | None
     """
     if name in host.targets:
         target = host.targets[name]
-        return target, tuple(Goal(goal, f"target {name}") for goal in _wanted_by(target, context))
+        return target, tuple(Goal(goal, _by_target(name)) for goal in _wanted_by(target, context))
     if name in host.properties:
         return None, (Goal(name, "the goal of this compilation"),)
     raise unknown_name("target", name, host.targets, host.health, "PT703")
+
+
+def _by_target(name: str) -> str:
+    return f"target {name}"
+
+
+def _offered(context: PassContext, host: Host, goals: Iterable[Goal]) -> tuple[Capability, ...]:
+    """What the context offers, and ``target:<name>`` of the target whose goals these are."""
+    wanting = {goal.wanted_by for goal in goals}
+    targets = [Capability(f"target:{n}", _by_target(n)) for n in host.targets if _by_target(n) in wanting]
+    return tuple(sorted([*capabilities(context.backend, context.planner, context.options, host), *targets]))
 
 
 def _wanted_by(target: Target, context: PassContext) -> tuple[str, ...]:
@@ -121,7 +133,7 @@ def make_problem(
     purpose: str = "",
 ) -> Problem:
     """The solver's problem for a context: everything installed, everything offered, everything wanted."""
-    wishes = wishes or Wishes()
+    wishes, goals = wishes or Wishes(), tuple(goals)
     named = [parse_pass_spec(text).name for text in wishes.specs]
     for name in [*named, *(must.name for must in wishes.must)]:
         host.find_pass(name)
@@ -135,7 +147,7 @@ def make_problem(
         initial=initial,
         goals=(*goals, *wishes.goals),
         must=(*wishes.must, *(Must(name, f"the request for {name}") for name in named)),
-        capabilities=capabilities(context.backend, context.planner, context.options, host),
+        capabilities=_offered(context, host, goals),
         order=wishes.order,
         extra_runs=wishes.extra_runs,
         node_budget=wishes.node_budget,
@@ -195,7 +207,9 @@ def _with_options(host: Host, specs: Iterable[str]) -> dict[str, Pass]:
 
 
 def _failed(record: PluginRecord) -> FailedPlugin:
-    return FailedPlugin(record.distribution or record.name, record.reason)
+    return FailedPlugin(
+        record.distribution or record.name, record.reason, by_choice=record.status is Status.BLOCKED
+    )
 
 
 def _purpose(context: PassContext) -> str:

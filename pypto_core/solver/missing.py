@@ -120,9 +120,12 @@ class _Tracer:
     def _fixes(self, root: Root) -> Iterable[str]:
         problem = self.model.problem
         provider = dict(problem.catalogue).get(root.property)
-        broken = {f.distribution: f.reason for f in problem.failed}
-        if provider in broken:
-            yield f"repair {provider}, which would make {root.property} but failed to load: {broken[provider]}"
+        absent = {f.distribution: f for f in problem.failed}
+        if provider in absent and absent[provider].by_choice:
+            yield f"let {provider} take part, which makes {root.property}: {absent[provider].reason}"
+        elif provider in absent:
+            reason = absent[provider].reason
+            yield f"repair {provider}, which would make {root.property} but failed to load: {reason}"
         elif provider and any(e.origin.distribution == provider for e in problem.passes):
             yield f"update {provider}: this version of it does not make {root.property}"
         elif provider:

@@ -80,10 +80,14 @@ class ExtraOrder:
 
 @attrs.frozen(order=True)
 class FailedPlugin:
-    """A plugin that is installed and could not be loaded: its passes may be the missing ones."""
+    """A plugin that is installed and not loaded: its passes may be the missing ones.
+
+    ``by_choice``: it was left out on purpose, nothing is wrong with it.
+    """
 
     distribution: str
     reason: str = ""
+    by_choice: bool = False
 
 
 def _sorted(value: Iterable[T]) -> tuple[T, ...]:

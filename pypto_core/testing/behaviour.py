@@ -26,26 +26,29 @@ def assert_same_behaviour(
     dims: Mapping[str, int] | None = None,
     entry: str | None = None,
     host: Host | None = None,
+    engine: str = ENGINE,
+    engine_options: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> RunResult:
     """Run both and raise AssertionError at the first result that differs; returns the results of ``before``.
 
     ``inputs``: by parameter name; random ones made with ``seed`` and ``dims`` (see :func:`random_inputs`) when None.
     ``rtol``, ``atol``: how far floats may be apart, by default not at all; integers, and which elements are NaN,
-    have to agree always. ``entry``: function to run; ``host``: where the engine ``values`` comes from, the installed
-    plugins when None; ``options`` go to the engine.
+    have to agree always. ``entry``: function to run; ``host``: where the engines come from, the installed plugins when
+    None. ``engine``: what runs ``after``, with ``engine_options`` (``"bytes"`` for a planned program: ``backend`` and
+    ``addressed``); ``before`` is run by ``values`` always. ``options`` go to both.
 
-    Raises UserError, saying what to install, when no plugin brings the engine.
+    Raises UserError, saying what to install, when no plugin brings an engine.
     """
     if host is None:
         from pypto_core.host import load_host
 
         host = load_host()
-    engine = host.engine(ENGINE).load()
+    reference, other = host.engine(ENGINE).load(), host.engine(engine).load()
     if inputs is None:
         inputs = random_inputs(entry_function(before, entry), seed, dims)
-    want = engine(before, inputs, entry, host=host, **options)
-    have = engine(after, inputs, entry, host=host, **options)
+    want = reference(before, inputs, entry, host=host, **options)
+    have = other(after, inputs, entry, host=host, **options, **(engine_options or {}))
     if set(want.outputs) != set(have.outputs):
         raise AssertionError(f"outputs differ: {sorted(want.outputs)} before, {sorted(have.outputs)} after")
     for name, expected in want.outputs.items():

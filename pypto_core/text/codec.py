@@ -8,10 +8,8 @@ condition and body.
 
 from __future__ import annotations
 
-import gc
 import struct
-from collections.abc import Generator, Iterable
-from contextlib import contextmanager
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 from zlib import crc32
@@ -19,6 +17,7 @@ from zlib import crc32
 import attrs
 
 from pypto_core.diagnostics import UserError
+from pypto_core.ir import collector_paused
 from pypto_core.text.decode import Decoder
 from pypto_core.text.encode import Encoder
 from pypto_core.text.schema import ClassTable, kernel_classes
@@ -56,8 +55,8 @@ class Codec:
         ``spans=False`` leaves out where things come from, ``sources=False`` only the text that spans point into,
         which is otherwise stored once per file. Raises UserError PT557 for a value that has no stored form.
         """
-        document = Encoder(self.table, spans, sources).document(node)
-        payload = pack(document)
+        with collector_paused():
+            payload = pack(Encoder(self.table, spans, sources).document(node))
         return _HEADER.pack(MAGIC, VERSION, crc32(payload), len(payload)) + payload
 
     def loads(self, data: bytes) -> Any:
@@ -67,8 +66,13 @@ class Codec:
         PT551 another version, PT552 truncated or corrupted, PT553 unknown class or fields, PT554 dangling reference,
         PT555 a value of the wrong kind, PT556 over a limit.
         """
+        if not isinstance(data, bytes | bytearray | memoryview):  # pyright: ignore[reportUnnecessaryIsInstance]
+            kind = type(data).__name__
+            raise UserError(
+                f"a stored program is bytes, not {kind}", code="PT550", remedy="pass what dumps returned"
+            )
         payload = self._payload(bytes(data))
-        with _collector_paused():
+        with collector_paused():
             return Decoder(self.table, unpack(payload)).root()
 
     def _payload(self, data: bytes) -> bytes:
@@ -92,18 +96,6 @@ class Codec:
         if crc32(payload) != checksum:
             bad("its checksum does not fit its contents", "PT552")
         return payload
-
-
-@contextmanager
-def _collector_paused() -> Generator[None]:
-    """No garbage collection meanwhile: all that is made stays, so looking for garbage in it finds none."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 @cache

@@ -1,21 +1,21 @@
 """From plain data back to nodes. Nothing in the data is trusted: every reference, count and value is checked.
 
-Columns are checked and converted as a whole; rows refer only to rows before them, so that one pass builds everything
-and no nesting in the data becomes recursion.
+Columns are checked and converted as a whole. What refers to other rows is looked up when its own row's turn comes,
+among the rows made so far: rows refer only to rows before them, so that one pass builds everything and no nesting in
+the data becomes recursion.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from itertools import chain
+from itertools import chain, repeat
 from typing import Any, cast
 
-import attrs
-
-from pypto_core.diagnostics import UNKNOWN_SPAN, SourceText, Span, UserError
+from pypto_core.diagnostics import UNKNOWN_SPAN, SourceText, Span
 from pypto_core.ir import (
     EMPTY_MAP,
+    MAKE,
     MEMREF,
     PTR,
     UNKNOWN,
@@ -36,8 +36,8 @@ from pypto_core.ir import (
     freeze_map,
     scalar_type,
 )
-from pypto_core.text.schema import ClassTable, FieldShape, Shape, shape_of
-from pypto_core.text.wire import EXTENSION, bad, listed, read_int
+from pypto_core.text.schema import NO_DEFAULT, ClassTable, FieldShape, Shape, shape_of
+from pypto_core.text.wire import EXTENSION, bad, is_bad, listed, read_int
 
 _PARTS = {"classes", "files", "spans", "rows", "root"}
 MAX_VALUE_DEPTH = 16
@@ -46,7 +46,6 @@ WORK_PER_ROW, WORK_BASE = 100, 100_000
 _SATURATED = 1 << 40
 _AS_THEY_ARE = {bool, int, float, str}
 _NONE_TYPE: type = type(None)
-_READY = (Shape.SPAN, Shape.INT, Shape.BOOL, Shape.FLOAT, Shape.TEXT, Shape.ENUM, Shape.LIST)
 
 # Classes with one object for equal contents.
 _INTERNED: dict[type, Callable[..., Any]] = {
@@ -57,27 +56,6 @@ _INTERNED: dict[type, Callable[..., Any]] = {
     VoidType: lambda: VOID,
 }
 _SIMPLE: dict[Shape, set[type]] = {Shape.BOOL: {bool}, Shape.FLOAT: {float, int}, Shape.TEXT: {str}}
-
-
-@attrs.frozen(kw_only=True)
-class RowReader:
-    """How rows of one class are built: ``build`` takes a row's values by position.
-
-    ``ready``: they refer to nothing and are built already. ``single``, ``maybe``, ``lists`` and ``loose`` are the
-    positions of references, of those that may be absent, of lists of them, and of options.
-    """
-
-    name: str
-    build: Callable[..., Any]
-    rows: Iterator[Any]
-    ready: bool
-    single: tuple[int, ...]
-    maybe: tuple[int, ...]
-    lists: tuple[int, ...]
-    loose: tuple[tuple[int, Callable[[Any], Any]], ...]
-    works: bool
-    spanned: bool
-    """The last value is the span, which goes in by name; it is most often the only one that does."""
 
 
 class Decoder:
@@ -100,6 +78,13 @@ class Decoder:
         self._root: Any = parts["root"]
         self._kinds: list[type] = []
         self._members: dict[type, dict[Any, Any]] = {}
+        self._resolvers: dict[Shape, Callable[[Any], Any]] = {
+            Shape.NODE: self._maybe,
+            Shape.NODES: self._several,
+            Shape.FUNCTIONS: self._several,
+            Shape.MAP: self._map,
+            Shape.TAGGED: self._value,
+        }
 
     def root(self) -> Any:
         """The node that was stored."""
@@ -109,44 +94,26 @@ class Decoder:
         counts = Counter(self.sequence)
         if any(not 0 <= number < len(self._kinds) for number in counts):
             bad("a row is of a class that is not there", "PT554")
-        readers = [self._reader(row, counts[number]) for number, row in enumerate(self._classes)]
-        self._build(readers)
+        rows = [self._rows(row, counts[number]) for number, row in enumerate(self._classes)]
+        self._build(rows)
         root = self._root
         if type(root) is not int or not 0 <= root < len(self.nodes):
             bad(f"the root {root!r} is not one of its {len(self.nodes)} nodes", "PT554")
         return self.nodes[root]
 
-    def _build(self, readers: list[RowReader]) -> None:
-        nodes = self.nodes
-        append = nodes.append
-        for number in self.sequence:
-            reader = readers[number]
-            if reader.ready:
-                append(next(reader.rows))
-                continue
-            values = list(next(reader.rows))
-            try:
-                for i in reader.single:
-                    values[i] = nodes[values[i]]
-                for i in reader.maybe:
-                    if values[i] is not None:
-                        values[i] = nodes[values[i]]
-                for i in reader.lists:
-                    values[i] = tuple([nodes[r] for r in values[i]])
-            except IndexError:
-                bad(f"row {len(nodes)} refers to rows after it", "PT554")
-            for i, decode in reader.loose:
-                values[i] = decode(values[i])
-            if reader.works:
-                self._charge(values)
-            try:
-                if reader.spanned:
-                    span = values.pop()
-                    append(reader.build(*values, span=span))
-                else:
-                    append(reader.build(*values))
-            except Exception as error:  # whatever a constructor makes of hostile values is the data's fault
-                raise _refused(reader.name, len(nodes), error) from None
+    def _build(self, rows: list[Iterator[Any]]) -> None:
+        append = self.nodes.append
+        try:
+            for row in map(rows.__getitem__, self.sequence):
+                append(next(row))
+        except IndexError:
+            bad(f"row {len(self.nodes)} refers to rows after it", "PT554")
+        except Exception as error:  # whatever a constructor makes of hostile values is the data's fault
+            if is_bad(error):
+                raise
+            number, reason = len(self.nodes), getattr(error, "message", None) or str(error)
+            facts = {"class": self._kinds[self.sequence[number]].__name__, "reason": reason[:200]}
+            bad(f"row {number} is refused by its class", **facts)
 
     def _class_of(self, name: Any) -> type:
         cls = self.table.nodes.get(name) if isinstance(name, str) else None
@@ -154,39 +121,44 @@ class Decoder:
             bad(f"it holds a class '{str(name)[:80]}' that is not known here", "PT553")
         return cls
 
-    def _reader(self, row: list[Any], count: int) -> RowReader:
+    def _rows(self, row: list[Any], count: int) -> Iterator[Any]:
+        """The nodes of one class, each made when it is asked for."""
         name: str = row[0]
         cls = self.table.nodes[name]
-        fields = {f.name: f for f in shape_of(cls).fields}
+        shape = shape_of(cls)
         names = listed(row[1], f"the list of fields of '{name}'")
         columns = listed(row[2], f"the list of columns of '{name}'", len(names))
-        if not all(isinstance(n, str) and n in fields for n in names) or len(set(names)) != len(names):
+        known = {field.name for field in shape.fields}
+        if not all(isinstance(n, str) and n in known for n in names) or len(set(names)) != len(names):
             bad(f"its fields of '{name}' are not those of this version", "PT553")
         table = dict(zip(names, columns, strict=True))
-        order, keywords = _parameters(cls, table)
-        shapes = [fields[n] for n in order]
-        decoded: list[list[Any]] = []
-        for shape in shapes:
-            place = f"{name}.{shape.name}"
-            decoded.append(
-                self._column(shape, listed(table[shape.name], f"the column {place}", count), place)
-            )
-        spanned = keywords == ("span",)
-        build = _by_position(_INTERNED.get(cls, cls), () if spanned else keywords)
-        ready = all(f.shape in _READY for f in shapes)
-        loose: dict[Shape, Callable[[Any], Any]] = {Shape.MAP: self._map, Shape.TAGGED: self._value}
-        return RowReader(
-            name=name,
-            build=build,
-            rows=_built(name, build, decoded, count, spanned) if ready else zip(*decoded, strict=True),
-            ready=ready,
-            single=tuple(i for i, f in enumerate(shapes) if f.shape is Shape.NODE and not f.optional),
-            maybe=tuple(i for i, f in enumerate(shapes) if f.shape is Shape.NODE and f.optional),
-            lists=tuple(i for i, f in enumerate(shapes) if f.shape in (Shape.NODES, Shape.FUNCTIONS)),
-            loose=tuple((i, loose[f.shape]) for i, f in enumerate(shapes) if f.shape in loose),
-            spanned=spanned,
-            works=issubclass(cls, TensorType | TileType | TupleGetItemExpr),
-        )
+        made = [self._field(name, field, table, count) for field in shape.parameters]
+        make: Callable[..., Any] = _INTERNED.get(cls) or MAKE[cls]
+        if issubclass(cls, TensorType | TileType | TupleGetItemExpr):
+            make = self._charged(make)
+        return map(make, *made) if made else (make() for _ in range(count))
+
+    def _field(self, name: str, field: FieldShape, table: dict[str, Any], count: int) -> Iterator[Any]:
+        """What one field of the nodes of a class holds, row by row."""
+        if field.name not in table:
+            if field.absent is None:
+                bad(f"its fields of '{name}' lack {field.name}", "PT553")
+            shared = field.default is not NO_DEFAULT
+            return repeat(field.default, count) if shared else (field.absent() for _ in range(count))
+        place = f"{name}.{field.name}"
+        values = self._column(field, listed(table[field.name], f"the column {place}", count), place)
+        resolve = self._resolvers.get(field.shape)
+        if resolve is not None:
+            always = field.shape is Shape.NODE and None not in values
+            values = map(self.nodes.__getitem__ if always else resolve, values)
+        return iter(values) if field.convert is None else map(field.convert, values)
+
+    def _maybe(self, number: int | None) -> Any:
+        return None if number is None else self.nodes[number]
+
+    def _several(self, numbers: list[int]) -> tuple[Any, ...]:
+        nodes = self.nodes
+        return tuple([nodes[number] for number in numbers])
 
     def _column(self, field: FieldShape, values: list[Any], place: str) -> list[Any]:
         """A column with everything decoded that does not depend on other rows."""
@@ -280,15 +252,20 @@ class Decoder:
         _all({type(value)}, {int, str}, cls.__name__)
         return _looked_up(members, [value], cls.__name__)[0]
 
-    def _charge(self, values: list[Any]) -> None:
-        """Count the extents that the next type compares, and refuse data that would make that endless."""
-        for value in values:
-            if isinstance(value, MakeTuple | TupleGetItemExpr):
-                self.budget -= self._weight(value)
-            elif view := getattr(value, "valid_shape", ()):
-                self.budget -= sum(self._weight(item) for item in (*view, *values[0]))
-        if self.budget < 0:
-            bad("its expressions are larger than they have any reason to be", "PT556")
+    def _charged(self, make: Callable[..., Any]) -> Callable[..., Any]:
+        """``make``, which counts the extents that it compares and refuses data that would make that endless."""
+
+        def counted(*values: Any) -> Any:
+            for value in values:
+                if isinstance(value, MakeTuple | TupleGetItemExpr):
+                    self.budget -= self._weight(value)
+                elif view := getattr(value, "valid_shape", ()):
+                    self.budget -= sum(self._weight(item) for item in (*view, *values[0]))
+            if self.budget < 0:
+                bad("its expressions are larger than they have any reason to be", "PT556")
+            return make(*values)
+
+        return counted
 
     def _weight(self, node: Expr) -> int:
         """Nodes of an expression written out without sharing."""
@@ -311,59 +288,6 @@ class Decoder:
             total = _SATURATED
         self._weights[id(node)] = total
         return total
-
-
-def _parameters(cls: type, present: dict[str, Any]) -> tuple[list[str], tuple[str, ...]]:
-    """The stored fields in the order of the class's parameters, those it takes by keyword alone last."""
-    order: list[str] = []
-    keywords: list[str] = []
-    gap = False
-    for field in attrs.fields(cls):
-        if not field.init:
-            continue
-        if field.name in present:
-            (keywords if gap or field.kw_only else order).append(field.name)
-        elif field.default is attrs.NOTHING:
-            bad(f"its fields of '{cls.__name__}' lack {field.name}", "PT553")
-        else:
-            gap = gap or not field.kw_only
-    return [*order, *keywords], tuple(keywords)
-
-
-def _by_position(build: Callable[..., Any], keywords: tuple[str, ...]) -> Callable[..., Any]:
-    """``build`` with its keyword-only parameters taken by position, after the others."""
-    if not keywords:
-        return build
-    count = len(keywords)
-    return lambda *values: build(*values[:-count], **dict(zip(keywords, values[-count:], strict=True)))
-
-
-def _built(
-    name: str, build: Callable[..., Any], columns: list[list[Any]], count: int, spanned: bool
-) -> Iterator[Any]:
-    try:
-        if spanned:
-            return iter(
-                [build(*v, span=s) for v, s in zip(_rows(columns[:-1], count), columns[-1], strict=True)]
-            )
-        return iter([build(*v) for v in _rows(columns, count)])
-    except Exception as error:  # see _build
-        raise _refused(name, -1, error) from None
-
-
-def _rows(columns: list[list[Any]], count: int) -> Iterator[tuple[Any, ...]]:
-    return zip(*columns, strict=True) if columns else iter([()] * count)
-
-
-def _refused(name: str, number: int, error: Exception) -> UserError:
-    text = getattr(error, "message", None) or str(error)
-    where = f"row {number}" if number >= 0 else "a row"
-    return UserError(
-        f"the stored program is damaged: {where} is refused by its class",
-        code="PT555",
-        facts={"class": name, "reason": text[:200]},
-        remedy="store it again with pypto_core.text.dumps",
-    )
 
 
 def _all(kinds: set[type], allowed: set[type], place: str) -> None:
@@ -399,4 +323,4 @@ def _spans(stored: Any, files: list[tuple[str, SourceText | None]]) -> list[Span
     if numbers and not 0 <= min(numbers) <= max(numbers) < len(files):
         bad("a span refers to a file that is not there", "PT554")
     names, sources = [files[n][0] for n in numbers], [files[n][1] for n in numbers]
-    return list(map(Span, names, *columns[1:], sources))
+    return list(map(MAKE[Span], names, *columns[1:], sources))

@@ -9,11 +9,12 @@ from __future__ import annotations
 import enum
 import operator
 from collections.abc import Callable, Mapping
+from itertools import chain, islice
 from typing import Any, cast
 
 import attrs
 
-from pypto_core.diagnostics import UNKNOWN_SPAN, SourceText, Span, UserError
+from pypto_core.diagnostics import UNKNOWN_SPAN, Span, UserError
 from pypto_core.ir import Node, Type
 from pypto_core.text.schema import ClassShape, ClassTable, FieldShape, Shape, shape_of
 from pypto_core.text.wire import stored_int
@@ -46,7 +47,6 @@ class Encoder:
         self._row_of: dict[int, int | None] = {id(None): None}
         self._rows: dict[type, ClassRows] = {}
         self._span_of: dict[int, int] = {id(UNKNOWN_SPAN): 0}
-        self._file_of: dict[tuple[str, int], int] = {}
 
     def document(self, root: Any) -> dict[str, Any]:
         """The whole document for ``root``."""
@@ -133,7 +133,8 @@ class Encoder:
             case Shape.NODE:
                 return list(map(row_of.__getitem__, map(id, values)))
             case Shape.NODES:
-                return [[row_of[id(v)] for v in items] for items in values]
+                numbers = map(row_of.__getitem__, map(id, chain.from_iterable(values)))
+                return [list(islice(numbers, count)) for count in map(len, values)]
             case Shape.FUNCTIONS:
                 return [[row_of[id(f)] for f in functions.values()] for functions in values]
             case Shape.SPAN:
@@ -189,17 +190,14 @@ class Encoder:
         return list(map(known.__getitem__, map(id, values)))
 
     def _span_columns(self) -> list[list[int]]:
-        files = [self._file(s.filename, s.source if self.keep_sources else None) for s in self.spans]
-        return [files, *[list(map(get, self.spans)) for get in _SPAN_PARTS]]
-
-    def _file(self, filename: str, source: SourceText | None) -> int:
-        key = (filename, id(source))
-        number = self._file_of.get(key)
-        if number is None:
-            number = self._file_of[key] = len(self.files)
-            text = None if source is None else [source.filename, *source.lines]
-            self.files.append([filename, text])
-        return number
+        sources = [s.source if self.keep_sources else None for s in self.spans]
+        keys = list(zip([s.filename for s in self.spans], map(id, sources), strict=True))
+        number_of: dict[tuple[str, int], int] = {}
+        for key, source in zip(keys, sources, strict=True):
+            if key not in number_of:
+                number_of[key] = len(self.files)
+                self.files.append([key[0], None if source is None else [source.filename, *source.lines]])
+        return [[number_of[key] for key in keys], *[list(map(get, self.spans)) for get in _SPAN_PARTS]]
 
 
 def held_nodes(value: Any) -> list[Any]:

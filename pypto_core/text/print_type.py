@@ -7,6 +7,7 @@ from typing import Any, cast
 from pypto_core.ir import (
     MAP,
     ArrayType,
+    BufferType,
     Call,
     CompactMode,
     ConstInt,
@@ -15,6 +16,7 @@ from pypto_core.ir import (
     IterArg,
     MemRef,
     MemRefType,
+    MultiBufferType,
     Op,
     PadValue,
     PtrType,
@@ -22,6 +24,7 @@ from pypto_core.ir import (
     Submit,
     TensorType,
     TensorView,
+    TileLayout,
     TileType,
     TileView,
     TupleType,
@@ -124,6 +127,27 @@ def _array(w: Writer, kind: ArrayType) -> str:
     return f"{w.pl}Array[{kind.extent}, {w.dtype(kind.dtype)}]"
 
 
+def _buffer(w: Writer, kind: BufferType) -> str:
+    parts = [str(list(kind.shape)), w.dtype(kind.dtype), w.member(kind.memory_space)]
+    if not kind.is_fully_valid:
+        parts.append(f"valid_shape={list(kind.valid_shape)}")
+    if kind.blayout is not TileLayout.row_major:
+        parts.append(f"blayout={w.member(kind.blayout)}")
+    if kind.slayout is not TileLayout.none_box:
+        parts.append(f"slayout={w.member(kind.slayout)}")
+    if kind.fractal != 512:
+        parts.append(f"fractal={kind.fractal}")
+    if kind.pad is not PadValue.null:
+        parts.append(f"pad={w.member(kind.pad)}")
+    if kind.compact is not CompactMode.null:
+        parts.append(f"compact={w.member(kind.compact)}")
+    return f"{w.pl}BufferType({', '.join(parts)})"
+
+
+def _multi_buffer(w: Writer, kind: MultiBufferType) -> str:
+    return f"{w.pl}MultiBufferType({w.type(kind.element_type)}, {kind.slot_count})"
+
+
 def _named(name: str) -> Any:
     def printer(w: Writer, kind: Type) -> str:
         return w.pl + name
@@ -160,6 +184,8 @@ TYPES: dict[type, Any] = {
     TileView: _bare_view,
     TupleType: _tuple,
     ArrayType: _array,
+    BufferType: _buffer,
+    MultiBufferType: _multi_buffer,
     PtrType: _named("Ptr"),
     MemRefType: _named("MemRefType"),
     UnknownType: _named("UnknownType"),

@@ -18,7 +18,21 @@ import attrs
 
 import pypto_core.ir as ir
 from pypto_core.diagnostics import InternalError, Span, UserError
-from pypto_core.ir import EMPTY_MAP, MAP, MAYBE, NODE, NODES, Function, Node, Type, fields_of
+from pypto_core.ir import (
+    EMPTY_MAP,
+    MAP,
+    MAYBE,
+    NODE,
+    NODES,
+    FieldInfo,
+    Function,
+    Node,
+    Type,
+    fields_of,
+    freeze_map,
+    freeze_tuple,
+    make_order,
+)
 
 NO_DEFAULT: Any = object()
 
@@ -45,7 +59,9 @@ class FieldShape:
     """One field.
 
     ``classes``: those that a referenced node or an enum member may have. ``item``: the form of a list's items.
-    ``default``: the object that a field not given holds; a column of nothing else is not stored.
+    ``default``: the object that a field not given holds; a column of nothing else is not stored. ``absent`` makes what
+    a field not given holds, None where there is no such thing. ``convert`` is the class's own converter,
+    where what it makes is not what columns hold anyway.
     """
 
     name: str
@@ -54,6 +70,8 @@ class FieldShape:
     optional: bool = False
     item: FieldShape | None = None
     default: Any = NO_DEFAULT
+    absent: Callable[[], Any] | None = None
+    convert: Callable[[Any], Any] | None = None
     get: Callable[[Any], Any] = attrs.field(init=False, eq=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
@@ -62,10 +80,15 @@ class FieldShape:
 
 @attrs.frozen
 class ClassShape:
-    """One class: its stored fields in visiting order."""
+    """One class: its stored fields in visiting order, and in that of :data:`pypto_core.ir.MAKE`."""
 
     cls: type
     fields: tuple[FieldShape, ...]
+    parameters: tuple[FieldShape, ...] = attrs.field(init=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        named = {field.name: field for field in self.fields}
+        object.__setattr__(self, "parameters", tuple(named[name] for name in make_order(self.cls)))
 
 
 @cache
@@ -73,18 +96,31 @@ def shape_of(cls: type) -> ClassShape:
     """The stored form of a node or type class."""
     hints = typing.get_type_hints(cls)
     stored = {f.name: f for f in attrs.fields(cls) if f.init}
-    rows = tuple(
-        attrs.evolve(_field(f.name, f.kind, hints.get(f.name, Any)), default=_default(stored[f.name], f.kind))
-        for f in fields_of(cls)
-        if f.name in stored
+    rows = [(f, stored[f.name]) for f in fields_of(cls) if f.name in stored]
+    return ClassShape(cls, tuple(_stored(row, field, hints.get(row.name, Any)) for row, field in rows))
+
+
+def _stored(row: FieldInfo, field: Any, hint: Any) -> FieldShape:
+    return attrs.evolve(
+        _field(row.name, row.kind, hint),
+        default=_default(field, row.kind),
+        absent=_absent(field),
+        convert=None if field.converter in (freeze_map, freeze_tuple) else field.converter,
     )
-    return ClassShape(cls, rows)
+
+
+def _absent(field: Any) -> Callable[[], Any] | None:
+    if field.default is attrs.NOTHING:
+        return None
+    return getattr(field.default, "factory", None) or (lambda: field.default)
 
 
 def _default(field: Any, kind: str) -> Any:
     """The object that the class puts where none is given, if that is always the same one."""
+    if field.default is attrs.NOTHING:
+        return NO_DEFAULT
     if kind == MAP:
-        return EMPTY_MAP if field.default is not attrs.NOTHING else NO_DEFAULT
+        return EMPTY_MAP
     shared = field.default is None or isinstance(field.default, Span | enum.Enum) or field.default == ()
     return field.default if shared else NO_DEFAULT
 
@@ -161,6 +197,7 @@ class ClassTable:
                     f"'{found.__name__}' is no node, type or enum and can't be stored",
                     code="PT557",
                     facts={"class": f"{found.__module__}.{found.__qualname__}"},
+                    remedy="pass subclasses of Node, Type or Enum",
                 )
             if table.setdefault(found.__name__, found) is not found:
                 raise UserError(

@@ -26,12 +26,21 @@ def bad(message: str, code: str = "PT555", **facts: object) -> NoReturn:
     )
 
 
+def is_bad(error: Exception) -> bool:
+    """Whether an error is one that :func:`bad` raised."""
+    return isinstance(error, UserError) and error.diagnostics[0].code.startswith("PT55")
+
+
 def pack(document: Any) -> bytes:
     """The bytes of plain data; UserError PT557 for strings that have no UTF-8 form or are too long."""
     try:
         return _msgpack.packb(document, use_bin_type=True)
     except (ValueError, TypeError, OverflowError) as error:
-        raise UserError(f"the program can't be stored: {error}", code="PT557") from None
+        raise UserError(
+            f"the program can't be stored: {error}",
+            code="PT557",
+            remedy="remove lone surrogates from its strings, or shorten them",
+        ) from None
 
 
 def unpack(payload: bytes) -> Any:

@@ -9,6 +9,7 @@ from pypto_core.verify.catalogue import (
     VERIFIED,
 )
 from pypto_core.verify.checking import Catalogue, PropertyError, holds, verify_or_raise, verify_properties
+from pypto_core.verify.kernels import is_kernel_scope, is_tile_compute
 from pypto_core.verify.mismatch import Mismatch, mismatches
 from pypto_core.verify.numbers import PROPERTY_ORDER, property_code, property_number
 from pypto_core.verify.report import report
@@ -27,6 +28,8 @@ __all__ = [
     "PropertyError",
     "Rule",
     "holds",
+    "is_kernel_scope",
+    "is_tile_compute",
     "mismatches",
     "property_code",
     "property_number",

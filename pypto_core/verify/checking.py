@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from pypto_core.diagnostics import Diagnostic, DiagnosticError, Severity, UserError, VerificationError
-from pypto_core.ir import Program
+from pypto_core.ir import Program, too_deep
 from pypto_core.verify.catalogue import DEFAULT_CHECKS, PROPERTIES_BY_NAME
 from pypto_core.verify.report import report
 
@@ -29,7 +29,8 @@ def verify_properties(
     """What the verifiers of the named properties find, in the order of the names.
 
     A property without a verifier finds nothing. Capacities and element types of a machine are checked when
-    ``backend`` is given. Raises UserError for a name that ``catalogue`` does not have.
+    ``backend`` is given. Raises UserError for a name that ``catalogue`` does not have, and PT213 for a program that is
+    nested too deeply to follow.
     """
     found: list[Diagnostic] = []
     for name in names:
@@ -116,7 +117,11 @@ def _findings(entry: Property, program: Program, backend: Backend | None) -> Ite
     verifier = entry.load()
     if verifier is None:
         return ()
-    return verifier(program, backend) if _takes_backend(verifier) else verifier(program)  # type: ignore[call-arg]
+    try:
+        found = verifier(program, backend) if _takes_backend(verifier) else verifier(program)  # type: ignore[call-arg]
+        return list(found)
+    except RecursionError:
+        raise too_deep(program, f"verify {entry.name}") from None
 
 
 @cache

@@ -9,29 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pypto_core.ir import Call, Function, FunctionType, InCoreScopeStmt, Program, Stmt, Submit, walk_stmts
-from pypto_core.ops import active_registry
-from pypto_core.verify.scan import Scan, scan
-
-# They stay what they are in a kernel: queries, descriptions of tensors in global memory, element access.
-_KEPT = frozenset(
-    {
-        "tensor.dim",
-        "tensor.get_block_idx",
-        "tensor.get_block_num",
-        "tensor.get_subblock_idx",
-        "tensor.read",
-        "tensor.view",
-        "tensor.write",
-    }
+from pypto_core.ir import (
+    Call,
+    Function,
+    FunctionType,
+    InCoreScopeStmt,
+    Program,
+    SpmdScopeStmt,
+    Stmt,
+    Submit,
+    walk_stmts,
 )
-
-
-def is_tile_compute(name: str) -> bool:
-    """Whether a tensor operator has to become tile operators in a kernel."""
-    if not name.startswith("tensor.") or name in _KEPT:
-        return False
-    return f"tile.{name.removeprefix('tensor.')}" in active_registry()
+from pypto_core.verify.kernels import is_kernel_scope, is_tile_compute
+from pypto_core.verify.scan import Scan, scan
 
 
 def incore_calls(program: Program) -> Iterator[tuple[Function, Call | Submit, Stmt]]:
@@ -49,8 +39,9 @@ def incore_stmts(function: Function, reading: Scan) -> frozenset[Stmt] | None:
     if function.func_type is FunctionType.InCore:
         return None
     found: list[Stmt] = []
-    for scope in reading.of(InCoreScopeStmt):
-        found.extend(walk_stmts(scope.body))
+    for scope in reading.of(InCoreScopeStmt, SpmdScopeStmt):
+        if is_kernel_scope(scope):
+            found.extend(walk_stmts(scope.body))
     return frozenset(found)
 
 

@@ -50,7 +50,8 @@ PROPERTY_ORDER: tuple[str, ...] = (
     "AtomicAddDtypeValid",
     "AccCompactValid",
     "BufferIR",
-    "TileStorageLegal",
+    "TileStorageLegalized",
+    "TileStorageAllocated",
 )
 
 _NUMBERS = {name: number for number, name in enumerate(PROPERTY_ORDER)}

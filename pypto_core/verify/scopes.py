@@ -15,7 +15,8 @@ from pypto_core.ir import (
     SpmdScopeStmt,
     walk_stmts,
 )
-from pypto_core.verify.incore import incore_calls, is_tile_compute
+from pypto_core.verify.incore import incore_calls
+from pypto_core.verify.kernels import is_kernel_scope, is_tile_compute
 from pypto_core.verify.rules import Rule, place, rule
 from pypto_core.verify.scan import scan
 
@@ -62,9 +63,17 @@ def _left(program: Program, which: Rule, classes: tuple[type, ...], remedy: str)
 
 
 def verify_split_incore_orch(program: Program, backend: object = None) -> Iterator[Diagnostic]:
-    """Find InCore scopes that are not functions yet (1), and warn of tensor compute in orchestration (2)."""
+    """Find scopes with kernel code that are not functions yet (1), and warn of tensor compute in orchestration (2)."""
     yield from _left(program, _SPLIT, (InCoreScopeStmt,), "run OutlineIncoreScopes")
     for function in program:
+        for scope in scan(function).of(SpmdScopeStmt):
+            if is_kernel_scope(scope):
+                yield _SPLIT.error(
+                    1,
+                    f"an Spmd scope of function '{function.name}' holds kernel code",
+                    scope.span,
+                    remedy="run OutlineIncoreScopes",
+                )
         if function.func_type is not FunctionType.Orchestration:
             continue
         for call, stmt in scan(function).calls:

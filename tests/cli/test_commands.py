@@ -8,10 +8,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import attrs
 import numpy as np
 import pytest
 
 from pypto_core.cli import main
+from pypto_core.contract import ReportSection
+from pypto_core.host import Origin, Registered, Registry, load_host
 
 KERNEL = """
 import pypto_core.language as pl
@@ -213,6 +216,34 @@ def test_explain_lists_and_shows_pages(capsys):
     page = json_of(capsys, "explain", rows[0]["code"])
     assert page["title"] == rows[0]["title"] and page["text"]
     assert "no page is installed" in text_of(capsys, "explain", "PT99999", code=2)
+
+
+def told_by_plugins(monkeypatch, **sections):
+    """Explain with these sections instead of those of installed plugins."""
+    origin = Origin("in-process", "")
+    rows = {
+        name: Registered(ReportSection(name, name.title(), told), origin) for name, told in sections.items()
+    }
+    host = attrs.evolve(load_host(), report_sections=Registry.of("report section", rows))
+    monkeypatch.setattr("pypto_core.cli.explain.load_host", lambda: host)
+
+
+def test_explain_tells_of_a_file_what_plugins_have_to_say(capsys, kernel, monkeypatch):
+    told_by_plugins(
+        monkeypatch, sizes=lambda compiled: f"{len(compiled.artifacts)} file(s)", none=lambda _: ""
+    )
+    assert json_of(capsys, "explain", kernel, "-b", "910b") == {"none": "", "sizes": "1 file(s)"}
+    assert json_of(capsys, "explain", kernel, "-b", "910b", "--none") == {"none": ""}
+    assert text_of(capsys, "explain", kernel, "-b", "910b") == "Sizes\n\n1 file(s)\n"
+    assert "--sizes" in text_of(capsys, "explain", "--help")
+    assert "needs a file" in text_of(capsys, "explain", "--sizes", code=2)
+    assert "needs a file" in text_of(capsys, "explain", "PT309", "--sizes", code=2)
+    assert "nowhere.py can't be read" in text_of(capsys, "explain", "nowhere.py", "-b", "910b", code=2)
+
+
+def test_explain_without_anything_to_tell_says_so(capsys, kernel, monkeypatch):
+    told_by_plugins(monkeypatch)
+    assert "no installed plugin has anything" in text_of(capsys, "explain", kernel, "-b", "910b", code=2)
 
 
 def test_mistyped_command_names_the_nearest(capsys):

@@ -276,6 +276,25 @@ def test_options_reach_passes_and_unread_ones_are_warned_of(toy: Any) -> None:
     assert done.hints == done.diagnostics[:1]
 
 
+def test_a_pass_that_is_on_by_default_is_switched_off(toy: Any) -> None:
+    host = toy.host(
+        properties=[toy.property("A"), toy.property("D")],
+        passes=[toy.pass_("A"), toy.pass_("D", role=Role.OPTIMISE, excludes={"option:extra=false"})],
+        backends=[toy.backend("box")],
+        targets=[toy.target("toy.A")],
+    )
+    for options, marks in (
+        ({}, "AD"),
+        ({"extra": True}, "AD"),
+        ({"extra": False}, "A"),
+        ({"extra": 0}, "A"),
+        ({"extra": None}, "AD"),
+    ):
+        done = compile(toy.program("f"), goal="text", host=host, **options)
+        assert sorted(toy.marks(done.program)["f"]) == list(marks), options
+        assert done.diagnostics == ()
+
+
 def test_wishes_add_goals_passes_orders_and_options(toy: Any) -> None:
     @attrs.frozen
     class Depth:

@@ -95,7 +95,7 @@ def test_capabilities_come_from_backend_planner_and_options(toy: Any) -> None:
     host = toy.host(planners=[])
     box = toy.backend("box", "isa.slots")
     context = PassContext(backend=box, planner="fit", options={"x": 1, "y": False}, host=host)
-    assert context.capabilities == {*box.capabilities, "planner:fit", "option:x"}
+    assert context.capabilities == {*box.capabilities, "planner:fit", "option:x", "option:y=false"}
     assert {"backend:box", "isa.slots"} <= context.capabilities
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 import pytest
 
-from pypto_core.contract import Pass, PassContract, PassScope, PropertyKind
+from pypto_core.contract import Pass, PassContract, PassScope, PropertyKind, Role
 from pypto_core.diagnostics import (
     Diagnostic,
     InternalError,
@@ -27,7 +27,9 @@ from pypto_core.run import (
     VerificationInstrument,
     VerificationLevel,
     VerificationMode,
+    resolve,
 )
+from pypto_core.solver import Goal
 
 
 def test_passes_run_in_order_over_every_function(toy: Any) -> None:
@@ -182,6 +184,25 @@ def test_the_planner_and_the_backend_have_to_agree(toy: Any) -> None:
         pipeline.run(toy.program(), PassContext(planner="dsa_rp"))
     fitting = PassContext(planner="dsa_rp", backend=toy.backend("box"))
     assert pipeline.run(toy.program("f"), fitting).stages[0].changed
+
+
+def test_an_option_that_switches_passes_keeps_its_value(toy: Any) -> None:
+    host = toy.host(
+        properties=[toy.property("A")],
+        passes=[toy.pass_("A"), toy.pass_("B", excludes={"option:extra=false"}, role=Role.OPTIMISE)],
+    )
+    on, off = (PassContext(host=host, options={"extra": value, "other": value}) for value in (True, False))
+    plain = PassContext(host=host, options={"other": 5})
+    for made, others in ((on, (plain, on)), (plain, (on, plain)), (off, (off,))):
+        pipeline = resolve(made, host, [Goal("toy.A", "me")])
+        assert ("MakeB" in pipeline.names) == (made is not off)
+        for other in others:
+            pipeline.run(toy.program("f"), other)
+    with pytest.raises(RuntimeError, match="option extra changed since the pipeline was resolved") as caught:
+        resolve(on, host, [Goal("toy.A", "me")]).run(toy.program("f"), off)
+    assert caught.value.diagnostics[0].facts == (("pipeline", "True"), ("context", "False"))
+    with pytest.raises(MismatchError, match="extra changed"), plain:
+        resolve(off, host, [Goal("toy.A", "me")]).run(toy.program("f"))
 
 
 def test_a_pass_finds_context_and_its_options(toy: Any) -> None:

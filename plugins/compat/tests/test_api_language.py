@@ -251,12 +251,15 @@ def test_assigning_twice_where_it_is_forbidden() -> None:
         function("x = n + 1\nx = n + 2", decorator="@pl.function(strict_ssa=True)")
 
 
-def test_jit_is_whatever_the_kernel_language_has() -> None:
+def test_jit_makes_the_kernels_functions_with_settings_of_its_own() -> None:
     import pypto
-    import pypto_core.language as kernel
+    from pypto.jit import JITFunction
+    from pypto_core.jit import Jit
 
-    if hasattr(kernel, "jit"):
-        assert pl.jit is pypto.jit is kernel.jit
-    else:
-        with pytest.raises(AttributeError, match="pl has no 'jit'"):
-            _ = pypto.jit
+    assert isinstance(pl.jit, Jit) and pl.jit is pypto.jit.jit
+
+    @pl.jit.incore
+    def kern(x: pl.Tensor, out: pl.Out[pl.Tensor]):
+        return pl.store(pl.load(x, [0, 0], [16, 16]), [0, 0], out)
+
+    assert isinstance(kern, JITFunction)

@@ -474,3 +474,14 @@ class P:
     stmt_dependency_analysis.check_inout_use_discipline(found["good"].body, found)
     with pytest.raises(pypto.Error, match="InOutUseValid"):
         stmt_dependency_analysis.check_inout_use_discipline(found["bad"].body, found)
+
+
+@pytest.mark.parametrize("made_with", [True, False])
+def test_a_manager_keeps_the_switch_that_it_was_made_with(program: Any, made_with: bool) -> None:
+    backend.set_backend_type(backend.BackendType.Ascend910B)
+    with passes.PassContext([], enable_buffer_ir=made_with):
+        manager = PassManager(OptimizationStrategy.Default)
+        manager.run_passes(program)
+    refused = pytest.raises(RuntimeError, match="enable_buffer_ir changed")
+    with passes.PassContext([], enable_buffer_ir=not made_with), refused:
+        manager.run_passes(program)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from pto_text import (
     ACC,
     GOOD,
@@ -24,7 +21,6 @@ from pto_text import (
 
 from pypto_core.diagnostics import Severity
 from pypto_plugin_pto.checker import Report, check_text
-from pypto_plugin_pto.checker.cli import command
 from pypto_plugin_pto.checker.tiletypes import canonical
 
 
@@ -429,46 +425,7 @@ def test_the_text_of_january_is_refused() -> None:
     assert (error.span.begin_line, error.span.begin_column) == (4, text.splitlines()[3].index("strides") + 1)
 
 
-# -- the command
-
-
-def run(tmp_path: Path, text: str, *options: str) -> Any:
-    path = tmp_path / "k.pto"
-    path.write_text(text, encoding="utf-8")
-    return CliRunner().invoke(command, [str(path), *options], standalone_mode=False)
-
-
-def test_the_command_says_ok(tmp_path: Path) -> None:
-    result = run(tmp_path, module(GOOD["elementwise"]))
-    assert result.return_value == 0
-    assert result.output.endswith("k.pto: ok (level 2, a3)\n")
-
-
-def test_the_command_is_registered() -> None:
-    from pypto_core.host import load_host
-
-    assert load_host().commands["check"].load_command() is command
-
-
-def test_the_command_shows_line_and_caret(tmp_path: Path) -> None:
-    result = run(tmp_path, module("%x = arith.addi %nothing, %c0 : index"))
-    assert result.return_value == 1
-    lines = result.output.splitlines()
-    assert lines[0].startswith("error[PTO-109]: '%nothing' is used")
-    source = next(n for n, x in enumerate(lines) if "arith.addi" in x)
-    assert lines[source + 1].index("^") == lines[source].index("%nothing")
-    assert lines[-1].endswith("1 error (level 2, a3)")
-
-
-def test_the_command_prints_json(tmp_path: Path) -> None:
-    result = run(tmp_path, module("%x = arith.addi %nothing, %c0 : index"), "--json", "--arch", "a5")
-    [data] = json.loads(result.output)
-    assert data["ok"] is False and data["arch"] == "a5"
-    [finding] = data["findings"]
-    assert (finding["code"], finding["line"], finding["column"]) == ("PTO-109", 25, 21)
-
-
-def test_xdsl_finds_nothing_more_in_good_modules(tmp_path: Path) -> None:
+def test_xdsl_finds_nothing_more_in_good_modules() -> None:
     pytest.importorskip("xdsl")
     for name, lines in GOOD.items():
         if name in ("the generic form", "locations"):

@@ -8,6 +8,10 @@ from typing import Any
 import pytest
 
 from pypto_core.diagnostics import UserError
+from pypto_core.ir import DataType, FunctionType
+from pypto_core.run import PassContext
+from pypto_core.testing import build as b
+from pypto_plugin_pto.write import function_lines, recipes_of
 
 LEVELS = ("ptoas", "pypto")
 A = "a: pl.Tensor[[64, 64], pl.FP16], "
@@ -121,3 +125,28 @@ def test_elements_that_the_matrix_unit_does_not_multiply(write: Any) -> None:
     """
     with pytest.raises(UserError, match="multiplies no int16 elements"):
         write(params, body)
+
+
+@pytest.mark.parametrize("planner", LEVELS)
+def test_a_batch_of_one_matrix_is_a_product(write: Any, body_of: Any, planner: str) -> None:
+    body = """
+    x = pl.load(a, [0, 0], [64, 64], target_memory=pl.Mem.Mat)
+    c = pl.tile.{batch}matmul(x, x)
+    d = pl.tile.{batch}matmul_acc(c, x, x)
+    out = pl.store(d, [0, 0], out)
+    return out
+    """
+    texts = [write(A + OUT, body.replace("{batch}", batch), planner=planner) for batch in ("", "batch_")]
+    assert "pto.tmatmul.acc" in texts[0] and texts[0] == texts[1]
+
+
+@pytest.mark.parametrize(("name", "operands"), [("batch_matmul", 2), ("batch_matmul_acc", 3)])
+def test_batches_of_matrices_are_refused_with_the_pass_that_unrolls_them(name: str, operands: int) -> None:
+    tiles = [b.tile(f"t{n}", (2, 16, 16), DataType.FP16) for n in range(operands)]
+    call = b.let("x", b.raw_op(f"tile.{name}", tiles, tiles[0].type))
+    ctx = PassContext()
+    with pytest.raises(UserError) as error:
+        function_lines(b.function("k", [], [call], kind=FunctionType.AIC), ctx, recipes_of(ctx))
+    [diagnostic] = error.value.diagnostics
+    assert diagnostic.code == "PTO-002" and "not batches" in diagnostic.message
+    assert "FlattenTileNdTo2D" in diagnostic.remedy

@@ -252,7 +252,9 @@ z = x"""
 REFUSED = [
     ("BF16", "z = pl.add(x, y)", "910b", "takes no bfloat16 elements"),
     ("INT32", "z = pl.tile.ands(x, s)", "910b", "takes no int32 elements"),
-    ("FP32", "z = pl.sin(x)", "a5", "there is no recipe that writes 'tile.sin'"),
+    ("FP32", "pl.system.syncall()\nz = x", "a5", "how it spells the mode and the cores is not known"),
+    ("FP32", "pl.system.sync_set(pl.PipeType.V, 0)\nz = x", "a5", "sets the flags between cores"),
+    ("FP32", "z = pl.tile.aiv_shard(x)", "910b", "where a kernel of both cores is divided"),
     ("FP32", "w = pl.tile.slice(x, [32, 1], [0, 0])\nz = x", "910b", "would lie otherwise than the tile"),
     ("FP32", "w = pl.create_tile([32, 4], pl.FP32)\nz = x", "910b", "a row takes 16 bytes"),
     ("FP32", "w = pl.tile.slice(x, [32, 32], [0, 0])\nv = pl.reshape(w, [16, 64])\nz = x", "910b", "not adjacent"),
@@ -270,17 +272,6 @@ def test_what_the_machine_does_not_take_is_one_error_at_its_place(
     [diagnostic] = error.value.diagnostics
     assert message in diagnostic.message
     assert diagnostic.span.is_valid and diagnostic.remedy
-
-
-def test_a_missing_recipe_says_how_to_bring_one(write: Any) -> None:
-    source = LOADED.format(dt="FP32") + "z = pl.cos(x)\nout = pl.store(z, [0, 0], out)\nreturn out\n"
-    with pytest.raises(UserError) as error:
-        write(PARAMS.format(dt="FP32"), source)
-    [diagnostic] = error.value.diagnostics
-    assert diagnostic.code == "PTO-001"
-    assert dict(diagnostic.facts) == {"operator": "tile.cos", "function": "k"}
-    assert "pypto_emitters" in diagnostic.remedy
-    assert diagnostic.span.line_text() == "        z = pl.cos(x)"
 
 
 def test_the_catalogue_names_operators_that_exist() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -13,6 +15,9 @@ from pypto_core.ir import DataType, Expr
 from pypto_core.testing import build as b
 from pypto_plugin_simulator.formats import numpy_dtype
 from pypto_plugin_simulator.values import run
+
+# The helpers beside the tests are plain modules; no package, as every plugin has a folder of this name.
+sys.path.insert(0, str(Path(__file__).parent))
 
 
 @attrs.frozen(eq=False)

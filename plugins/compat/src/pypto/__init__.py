@@ -31,7 +31,7 @@ from pypto.log import (  # noqa: E402
 )
 
 if TYPE_CHECKING:
-    from pypto import backend, ir, language, pypto_core, runtime
+    from pypto import backend, ir, jit, language, pypto_core, runtime
     from pypto.ir import compile
     from pypto.pypto_core import codegen, passes
 
@@ -64,6 +64,7 @@ _MODULES = {
     "backend": "pypto.backend",
     "codegen": "pypto.pypto_core.codegen",
     "ir": "pypto.ir",
+    "jit": "pypto.jit",
     "language": "pypto.language",
     "passes": "pypto.pypto_core.passes",
     "pypto_core": "pypto.pypto_core",
@@ -104,6 +105,7 @@ __all__ = [
     "get_log_level",
     "internal_check",
     "ir",
+    "jit",
     "language",
     "log_debug",
     "log_error",
@@ -131,13 +133,11 @@ def internal_check(condition: object, message: str = "internal check failed") ->
 
 
 def __getattr__(name: str) -> Any:
-    """The modules and ``compile`` when they are first used; ``jit`` when the kernel language has it."""
+    """The modules and ``compile`` when they are first used."""
     if name in _MODULES:
         value: Any = import_module(_MODULES[name])
     elif name == "compile":
         value = import_module("pypto.ir").compile
-    elif name == "jit":
-        value = import_module("pypto.language").jit
     else:
         raise AttributeError(f"module 'pypto' has no attribute {name!r}")
     globals()[name] = value

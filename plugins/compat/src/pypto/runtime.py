@@ -6,9 +6,14 @@ from typing import Any
 
 import attrs
 
-from pypto.backend import BackendType, type_of_platform
+from pypto.backend import BackendType, configured, installed, type_of_platform
 from pypto.ir.pass_manager import OptimizationStrategy
 from pypto.pypto_core.passes import MemoryPlanner
+from pypto.pypto_core.passes.context import BUFFER_IR, DOUBLE_BUFFER
+from pypto_core.jit import JitConfig
+from pypto_core.run import PassContext
+
+_DEFAULTS = {DOUBLE_BUFFER: False, BUFFER_IR: True}
 
 
 @attrs.frozen(kw_only=True)
@@ -16,6 +21,7 @@ class RunConfig:
     """Settings of a run; there is no device here, so that ``device_id`` is kept and not used.
 
     ``platform``: ``a2a3``, ``a2a3sim``, ``a5`` or ``a5sim``; ``rtol`` and ``atol`` are the tolerances of a comparison.
+    ``codegen_only``: a call compiles to the target and runs nothing.
     """
 
     platform: str = "a2a3sim"
@@ -39,6 +45,18 @@ class RunConfig:
         """The machine of the platform."""
         return type_of_platform(self.platform)
 
+    def jit_config(self) -> JitConfig:
+        """The settings as the kernel's jit takes them; switches that stand as by default are left out."""
+        switches = {DOUBLE_BUFFER: self.enable_pypto_l0c_double_buffer, BUFFER_IR: self.enable_buffer_ir}
+        return JitConfig(
+            backend=installed(self.backend_type),
+            planner=self.memory_planner.kernel_name,
+            options={name: value for name, value in switches.items() if value is not _DEFAULTS[name]},
+            execute=not self.codegen_only,
+            output_dir=self.save_kernels_dir if self.save_kernels else None,
+            dump_passes=self.dump_passes and self.save_kernels,
+        )
+
     def compile_options(self) -> dict[str, Any]:
         """The settings that concern compiling, as :func:`pypto.ir.compile` takes them."""
         return {
@@ -50,3 +68,11 @@ class RunConfig:
             "enable_pypto_l0c_double_buffer": self.enable_pypto_l0c_double_buffer,
             "enable_buffer_ir": self.enable_buffer_ir,
         }
+
+
+def default_config() -> JitConfig:
+    """The settings of a jit call that gives none: those of the active context; the machine chosen, else the default."""
+    active = PassContext.current()
+    if active is not None and active.backend is not None:
+        return JitConfig()
+    return JitConfig(backend=configured() or installed(RunConfig().backend_type))

@@ -21,6 +21,7 @@ from pypto_core.ir import (
     Call,
     ConstInt,
     DataType,
+    ElementMap,
     Expr,
     ForStmt,
     Function,
@@ -46,6 +47,7 @@ from pypto_core.ir import (
     physical_bytes,
     replace,
     seq,
+    tile_map,
     updated,
 )
 from pypto_core.ops import alias_source, create_call, is_view
@@ -56,7 +58,7 @@ from pypto_plugin_memory.declared import (
     pinned,
 )
 from pypto_plugin_memory.rewrite import TypeKeeper
-from pypto_plugin_memory.window import Geometry, geometry_of, window_bytes
+from pypto_plugin_memory.window import window_bytes
 
 _POP = "tile.tpop_"
 
@@ -97,7 +99,7 @@ class _Placer(TypeKeeper):
         self.taken = {base.name_hint for base in declared} | {
             v.name_hint for v in defined_vars(function.body)
         }
-        self.geometry: dict[Var, Geometry | None] = {}
+        self.layouts: dict[Var, ElementMap | None] = {}
         self.parts: dict[tuple[Var, int], MemRef] = {}
 
     # -- new storage
@@ -114,7 +116,8 @@ class _Placer(TypeKeeper):
         space = kind.memory_space
         assert space is not None
         base = Var(self.draw(space), PTR, span=span)
-        return MemRef(base, ConstInt(0, DataType.INT64), physical_bytes(kind, self.acc_rows), span=span)
+        size = physical_bytes(kind, self.acc_rows, span)
+        return MemRef(base, ConstInt(0, DataType.INT64), size, span=span)
 
     # -- definitions
 
@@ -194,13 +197,13 @@ class _Placer(TypeKeeper):
         if is_view(value) and isinstance(var.type, TileType):
             return self.view(var, value, memref)
         new = self.shared(var, memref)
-        self.geometry[new] = self.geometry_of(source)
+        self.layouts[new] = self.layout_of(source)
         return new
 
     def owner(self, var: Var) -> Var:
         new = self.placed(var, None)
         if isinstance(new.type, TileType):
-            self.geometry[new] = geometry_of(new.type, self.acc_rows)
+            self.layouts[new] = tile_map(new.type, acc_rows=self.acc_rows)
         return new
 
     def alias(self, var: Var, source: Var) -> Var:
@@ -215,7 +218,7 @@ class _Placer(TypeKeeper):
             # An alias of these shares storage too, but numbers are counted as if it did not.
             self.draw(kind.memory_space or MemorySpace.DDR)
         new = self.shared(var, memref)
-        self.geometry[new] = self.geometry_of(source)
+        self.layouts[new] = self.layout_of(source)
         return new
 
     def part(self, var: Var, value: TupleGetItemExpr) -> Var:
@@ -230,26 +233,26 @@ class _Placer(TypeKeeper):
 
     # -- views
 
-    def geometry_of(self, source: Expr) -> Geometry | None:
-        if isinstance(source, Var) and source in self.geometry:
-            return self.geometry[source]
+    def layout_of(self, source: Expr) -> ElementMap | None:
+        if isinstance(source, Var) and source in self.layouts:
+            return self.layouts[source]
         kind = source.type
-        return geometry_of(kind, self.acc_rows) if isinstance(kind, TileType) else None
+        return tile_map(kind, acc_rows=self.acc_rows) if isinstance(kind, TileType) else None
 
     def view(self, var: Var, call: Call, parent: MemRef) -> Var:
-        geometry = self.geometry_of(call.args[0])
+        layout = self.layout_of(call.args[0])
         if call.op.name != "tile.slice":
             new = self.shared(var, parent)
             if call.op.name == "tile.set_validshape":
-                self.geometry[new] = geometry
+                self.layouts[new] = layout
             return new
         window, offset = call.args[1], call.args[2]
         assert isinstance(window, MakeTuple)
-        if geometry is None or not isinstance(offset, MakeTuple):
+        if layout is None or not isinstance(offset, MakeTuple):
             return self.shared(var, parent)
-        delta, size = window_bytes(geometry, offset.elements, window.elements, call.span)
+        delta, size = window_bytes(layout, offset.elements, window.elements, call.span)
         new = self.shared(var, _window(parent, delta, size))
-        self.geometry[new] = geometry
+        self.layouts[new] = layout
         return new
 
     # -- regions
@@ -295,7 +298,7 @@ class _Placer(TypeKeeper):
         memref = _memref(init)
         new = self.shared(arg, memref) if memref is not None or _popped(init) else self.placed(arg, None)
         if isinstance(new.type, TileType):
-            self.geometry[new] = self.geometry_of(init)
+            self.layouts[new] = self.layout_of(init)
         assert isinstance(new, IterArg)
         return new
 
@@ -308,7 +311,7 @@ class _Placer(TypeKeeper):
             memref = None if source is None else _memref(source)
             placed = self.shared(var, memref) if source is not None else self.placed(var, None)
             if source is not None and isinstance(placed.type, TileType):
-                self.geometry[placed] = self.geometry_of(source)
+                self.layouts[placed] = self.layout_of(source)
             new.append(placed)
         return tuple(new)
 

@@ -318,10 +318,9 @@ class _Walker:
             self.define(arg, Origin.CARRY, body, enter)
         if isinstance(stmt, WhileStmt):
             self.read(stmt.condition, body, enter)
+        # The header takes a position of its own: carries of a loop that begins with a loop begin one after the other.
+        self.position += 1
         self.region(stmt.body, body)
-        if not stmt.body or self.position == body.first:
-            self.position += 1
-            body.last = body.first
         self.results(stmt, region)
 
     def branch(self, stmt: IfStmt, region: Region) -> None:

@@ -31,9 +31,9 @@ _FAMILIES: dict[tuple[str, str], str] = {
     ): """abs add adds and ands cast ci cmp cmps div divs exp expands fmod fmods full log lrelu
     maximum maximums minimum minimums mul muls neg not or ors recip relu rem rems rsqrt sel sels
     shl shls shr shrs sqrt sub subs xor xors""",
-    ("matmul", "tile"): "gemv gemv_acc gemv_bias matmul matmul_acc matmul_bias",
+    ("matmul", "tile"): "batch_matmul batch_matmul_acc gemv gemv_acc gemv_bias matmul matmul_acc matmul_bias",
     ("memory", "tensor"): "dim read write",
-    ("memory", "tile"): "assemble create extract load move read store write",
+    ("memory", "tile"): "alloc assemble create extract load move read store write",
     ("queries", "array"): "create get_element update_element",
     ("queries", "system"): "bar_all bar_m bar_v cacheinvalid fence sync_dst sync_src",
     ("queries", "tensor"): "get_block_idx get_block_num get_subblock_idx",
@@ -49,7 +49,7 @@ _FAMILIES: dict[tuple[str, str], str] = {
         "sorting",
         "tile",
     ): "gather gather_mask gather_row mrgsort_format1 mrgsort_format2 scatter scatter_mask sort32",
-    ("views", "tensor"): "reshape set_validshape slice",
+    ("views", "tensor"): "reshape set_validshape slice view",
     (
         "views",
         "tile",

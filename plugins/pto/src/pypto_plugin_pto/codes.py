@@ -13,9 +13,9 @@ _WRITING = (
     _page(
         1,
         "an operator without a recipe",
-        "No plugin has said how the operator is written as PTO text. A plugin that brings an operator "
-        "brings its recipe with the hook `pypto_emitters`; `pypto_core.contract.EmitContext` is all that "
-        "a recipe works with.",
+        "No plugin has said how the operator is written as PTO text. For an operator of the kernel the error says "
+        "why, and which pass replaces it by others. A plugin that brings an operator brings its recipe with the "
+        "hook `pypto_emitters`; `pypto_core.contract.EmitContext` is all that a recipe works with.",
     ),
     _page(
         2,
@@ -116,6 +116,12 @@ _WRITING = (
         "A row of a tile (a column, when it is stored by columns) takes a multiple of 32 bytes, and tiles "
         "with boxes are whole boxes. Make the tile larger and narrow it with `valid_shape`.",
     ),
+    _page(
+        19,
+        "a layout that no tensor has",
+        "A tensor in global memory is row-major (ND), has its last two axes exchanged (DN) or holds the scales of "
+        "blocks (MX). NZ is the order of boxes in a tile: `pl.load` puts a tensor into it.",
+    ),
     _page(20, "nothing to write", "The program has no function that runs on a device core."),
     _page(
         21,
@@ -128,6 +134,12 @@ _WRITING = (
         "With the option `enable_addressed_slots`, allocations of several slots are declared as rings at their "
         "addresses. This one does not have the form of a ring (see PTO-011), so that each of its tiles is a buffer at "
         "an address of its own: the result is the same, and the assembler guards the allocation as a whole.",
+    ),
+    _page(
+        23,
+        "a file that can't be checked",
+        "`pypto check` reads modules as UTF-8 text. The file can't be opened, or holds bytes that are no such text, as "
+        "the output of the assembler does.",
     ),
     _page(900, "a fault of this plugin", "Report it with the program."),
 )

@@ -9,6 +9,7 @@ from pypto_core.contract import Backend, OpEmitter, Operand, Recipe
 from pypto_core.diagnostics import UNKNOWN_SPAN, DiagnosticError, InternalError, Span, UserError
 from pypto_core.ir import (
     ArrayType,
+    BufferType,
     Call,
     DataType,
     Expr,
@@ -22,6 +23,7 @@ from pypto_core.ir import (
     base_name,
 )
 from pypto_core.ops import op_of
+from pypto_plugin_pto.elsewhere import refusal
 from pypto_plugin_pto.regions import Region, addressed_regions, plan_regions, write_regions
 from pypto_plugin_pto.scalars import Scalars
 from pypto_plugin_pto.signature import Signature
@@ -52,6 +54,7 @@ class Emission:
         regions = _regions(function, ctx, self.types, addresses)
         self.storage = Storage(self.text, self.scalars, self.types, addresses, regions)
         self.arrays: dict[Var, Operand] = {}
+        self.buffers: dict[Expr, Operand] = {}
         self.signature = Signature(function, self.text, self.scalars, self.tensors)
         write_regions(regions, self.text, self.types)
         self._emitters = emitters
@@ -70,8 +73,10 @@ class Emission:
         return self.ctx.option(name, default)
 
     def operand(self, expr: Expr) -> Operand:
-        """A tile's buffer, a tensor's pointer, an array, or a scalar in a register."""
+        """A tile's buffer, a buffer by its handle, a tensor's pointer, an array, or a scalar in a register."""
         kind = expr.type
+        if isinstance(kind, BufferType):
+            return self.buffers[expr]
         if isinstance(kind, TileType):
             return self.storage.handle(expr)
         if isinstance(kind, TensorType):
@@ -99,6 +104,10 @@ class Emission:
         handle = self.tensors.handle(tensor)
         return self.tensors.partition(handle, offsets, sizes, what or f"{handle.name}_p")
 
+    def position(self, name: str) -> Operand:
+        """What the runtime tells the kernel of its place."""
+        return self.signature.hidden(f"__pypto_spmd_{name}")
+
     def output(self, result: Var | None) -> TileHandle:
         """The buffer that the result goes to."""
         return self.storage.output(self._needed(result))
@@ -117,6 +126,8 @@ class Emission:
             self.storage.handles[result] = value if is_handle else TileHandle(value.name, value.type, kind)
         elif isinstance(kind, ScalarType):
             self.scalars.env[result] = self.scalars.inside(value, kind.dtype, result.name_hint)
+        elif isinstance(kind, BufferType):
+            self.buffers[result] = value
         elif isinstance(kind, ArrayType):
             self.arrays[result] = value
         else:
@@ -134,6 +145,8 @@ class Emission:
         """A type as text."""
         if isinstance(kind, TileType):
             return self.types.tile(kind)
+        if isinstance(kind, BufferType):
+            return self.types.buffer(kind)
         if isinstance(kind, TensorType):
             return self.types.pointer(kind)
         if isinstance(kind, ScalarType):
@@ -185,7 +198,7 @@ class Emission:
             )
         emitter = self._emitters.get(name)
         if emitter is None:
-            raise UserError(
+            raise refusal(call, self.function.name) or UserError(
                 f"there is no recipe that writes '{name}' as PTO text",
                 code="PTO-001",
                 span=call.span,

@@ -8,6 +8,7 @@ import attrs
 
 from pypto_core.diagnostics import UserError
 from pypto_core.ir import (
+    BufferType,
     Call,
     CoreType,
     Function,
@@ -61,7 +62,7 @@ def _cores(call: Call) -> list[CoreType]:
 
 
 def _space(kind: Type) -> MemorySpace | None:
-    return kind.memory_space if isinstance(kind, TileType) else None
+    return kind.memory_space if isinstance(kind, TileType | BufferType) else None
 
 
 def _core(space: MemorySpace) -> CoreType:

@@ -6,8 +6,11 @@ them, then what only some kernels take.
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
+
 from pypto_core.contract import Operand
-from pypto_core.diagnostics import UserError
+from pypto_core.diagnostics import DiagnosticError, UserError
 from pypto_core.ir import (
     DataType,
     Function,
@@ -41,10 +44,12 @@ class Signature:
         kinds = {p: p.type for p in function.params}
         for var, kind in kinds.items():
             if isinstance(kind, TensorType):
-                tensors.parameter(var, kind, self._declare(TypeWriter.pointer(kind)))
+                with _at(var):
+                    tensors.parameter(var, kind, self._declare(TypeWriter.pointer(kind)))
         for var, kind in kinds.items():
             if isinstance(kind, ScalarType):
-                self._number(var, kind.dtype)
+                with _at(var):
+                    self._number(var, kind.dtype)
             elif not isinstance(kind, TensorType):
                 raise UserError(
                     f"parameter '{base_name(var.name_hint)}' of kernel '{function.name}' is neither tensor nor scalar",
@@ -82,6 +87,15 @@ class Signature:
         """The list of parameters."""
         hidden = [f"{self._raw[name]}: {type}" for name, type in _HIDDEN.items() if name in self._hidden]
         return ", ".join([*self._declared, *hidden])
+
+
+@contextmanager
+def _at(var: Var) -> Generator[None]:
+    """Errors are those of a parameter."""
+    try:
+        yield
+    except DiagnosticError as error:
+        raise error.located(var.span) from None
 
 
 def _extents(tensors: list[TensorType]) -> list[Var]:

@@ -104,8 +104,7 @@ class Statements:
     def _assign(self, stmt: AssignStmt) -> None:
         var, value = stmt.var, stmt.value
         if isinstance(value, Call):
-            if value.op.name != "tile.alloc":
-                self.emission.call(value, var)
+            self.emission.call(value, var)
             return
         kind = var.type
         if isinstance(kind, ScalarType):

@@ -147,6 +147,10 @@ class Storage:
         assert isinstance(kind, TileType)
         if self._fits(source, kind):
             made = source
+        elif source.window is not None and self._differs_in_valid_only(source.kind, kind):
+            # Extents can't be set on a window, but another window of the same place may state them.
+            whole = source.window
+            made = self.window(var, whole.parent, (whole.row, whole.col), kind)
         elif source.window is not None and source.window.strided:
             raise UserError(
                 f"'{base_name(var.name_hint)}' looks at a window whose rows are not adjacent",
@@ -248,6 +252,9 @@ class Storage:
                 },
                 remedy="a column of a row-major tile has no addresses of its own: copy it with pl.tile.extract",
             )
+
+    def _differs_in_valid_only(self, one: TileType, other: TileType) -> bool:
+        return self.types.tile(one) == self.types.tile(other) and shapes_equal(one.shape, other.shape)
 
     def _fits(self, handle: TileHandle, kind: TileType) -> bool:
         """Whether a handle may stand for a tile of that type."""

@@ -35,4 +35,5 @@ TARGET = Target(
     "PTO text, one module per device function",
     goals,
     "pypto_plugin_pto.write:emit",
+    "pypto_plugin_pto.checker.artifact:check_artifact",
 )

@@ -82,12 +82,20 @@ def packed_strides(shape: Dims, layout: TensorLayout) -> Dims:
 def layout_of(kind: TensorType) -> tuple[TensorLayout, Dims]:
     """Layout and strides that a tensor is viewed with: a column is always DN."""
     view = kind.tensor_view
-    if view is not None and view.stride:
-        return view.layout, view.stride
     layout = view.layout if view is not None else TensorLayout.ND
-    if layout is TensorLayout.ND and len(kind.shape) >= 2 and is_const(kind.shape[-1], 1):
+    if layout is TensorLayout.NZ:
+        raise UserError(
+            "a tensor can't have the layout NZ",
+            code="PTO-019",
+            facts={"type": repr(kind)},
+            remedy="keep the tensor in ND, and load it with target_memory=pl.Mem.Mat: the transfer puts it in boxes",
+        )
+    stride = view.stride if view is not None else ()
+    column = len(kind.shape) >= 2 and is_const(kind.shape[-1], 1)
+    if layout is TensorLayout.ND and column and (not stride or is_const(stride[-2], 1)):
         layout = TensorLayout.DN
-    return layout, packed_strides(kind.shape, layout)
+        stride = (*stride[:-1], kind.shape[-2]) if stride else ()
+    return layout, stride or packed_strides(kind.shape, layout)
 
 
 def _key(handle: TensorHandle) -> tuple[object, ...]:

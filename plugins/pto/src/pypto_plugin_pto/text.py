@@ -17,6 +17,17 @@ from pypto_core.ir import DataType
 from pypto_plugin_pto.type_text import element, register
 
 _ODD = re.compile(r"[^A-Za-z0-9_.$]")
+_UNWRITABLE = re.compile(r'[\x00-\x1f\x7f"\\]')
+
+
+def quoted(text: str) -> str:
+    """A string; quotes, backslashes and control characters by their codes."""
+    return f'"{_UNWRITABLE.sub(lambda found: f"{chr(92)}{ord(found[0]):02X}", text)}"'
+
+
+def symbol(name: str) -> str:
+    """The name of a function, whose characters outside of ASCII stand by their codes."""
+    return "@" + _ODD.sub(lambda found: f"_u{ord(found[0]):04x}", name)
 
 
 class Names:
@@ -83,8 +94,7 @@ class FunctionText:
         if not self._locations:
             return
         if span.is_valid:
-            name = span.filename.replace("\\", "\\\\").replace('"', '\\"')
-            self._suffix = f' loc("{name}":{span.begin_line}:{max(span.begin_column, 1)})'
+            self._suffix = f" loc({quoted(span.filename)}:{span.begin_line}:{max(span.begin_column, 1)})"
         else:
             self._suffix = ""
 
@@ -157,6 +167,4 @@ def _float_text(value: float, dtype: DataType) -> str:
         return f"0x{bits >> 16:04X}"
     if dtype is DataType.FP16:
         return f"0x{int.from_bytes(struct.pack('<e', value), 'little'):04X}"
-    if dtype is DataType.FP64:
-        return f"0x{int.from_bytes(struct.pack('<d', value), 'little'):016X}"
     raise InternalError(f"no constant {value} of type {dtype}", code="PTO-900")

@@ -10,6 +10,8 @@ from pypto_core.contract import Backend
 from pypto_core.diagnostics import UserError
 from pypto_core.ir import (
     INDEX_ONE,
+    RUNTIME_EXTENT,
+    BufferType,
     CompactMode,
     DataType,
     Expr,
@@ -17,6 +19,8 @@ from pypto_core.ir import (
     TensorType,
     TileLayout,
     TileType,
+    TileView,
+    as_dims,
     floordiv,
     static_dim,
 )
@@ -27,7 +31,6 @@ _NAMED: dict[DataType, str] = {
     DataType.INDEX: "index",
     DataType.FP16: "f16",
     DataType.FP32: "f32",
-    DataType.FP64: "f64",
     DataType.BF16: "bf16",
     DataType.FP8E4M3FN: "f8E4M3FN",
     DataType.FP8E5M2: "f8E5M2",
@@ -35,6 +38,8 @@ _NAMED: dict[DataType, str] = {
     DataType.HF8: "!pto.hif8",
     DataType.FP4: "!pto.f4E2M1x2",
 }
+
+_NARROW = "isa.mx_matmul"
 
 LOCATIONS: dict[MemorySpace, str] = {
     MemorySpace.Vec: "vec",
@@ -107,6 +112,7 @@ class TypeWriter:
     """Writes types for one machine and remembers what it wrote."""
 
     def __init__(self, backend: Backend | None) -> None:
+        self._backend = backend
         self._left = backend.left_blayout if backend is not None else TileLayout.col_major
         self._known: dict[tuple[object, ...], str] = {}
 
@@ -128,6 +134,7 @@ class TypeWriter:
         )  # fmt: skip
         text = self._known.get(key)
         if text is None:
+            self._check_element(kind)
             self._check_alignment(kind, extents, blayout)
             rows, cols = ["?" if v is None else str(v) for v in valid]
             compact = "" if view.compact is CompactMode.null else f", compact={view.compact.value}"
@@ -137,6 +144,33 @@ class TypeWriter:
                 f"slayout={view.slayout.name}, fractal={view.fractal}, pad={view.pad.value}{compact}>"
             )
         return text
+
+    def buffer(self, kind: BufferType) -> str:
+        """A buffer: the tile that its descriptor says, with the valid extents that are constant in it."""
+        view = TileView(
+            blayout=kind.blayout, slayout=kind.slayout, fractal=kind.fractal, pad=kind.pad, compact=kind.compact
+        )
+        tile = TileType(as_dims(kind.shape), kind.dtype, None, view, kind.memory_space)
+        rows, cols = (None if v == RUNTIME_EXTENT else v for v in kind.valid_shape)
+        return self.tile(tile, (rows, cols))
+
+    def _check_element(self, kind: TileType) -> None:
+        """Tiles hold numbers of 8 bits and more, and floats of less than 16 where the machine has them."""
+        dtype, backend = kind.dtype, self._backend
+        if dtype is DataType.BOOL or dtype is DataType.INDEX:
+            raise UserError(
+                f"PTO text has no tiles of {dtype} elements",
+                code="PTO-003",
+                facts={"tile": repr(kind)},
+                remedy="use pl.UINT8 for truth values and masks, and pl.INT32 for indices",
+            )
+        if backend is not None and dtype.is_float and dtype.bits < 16 and _NARROW not in backend.features:
+            raise UserError(
+                f"{backend.title} has no tiles of {dtype} elements",
+                code="PTO-003",
+                facts={"tile": repr(kind)},
+                remedy="convert the values to pl.FP16 or pl.BF16, or choose a machine that multiplies such elements",
+            )
 
     @staticmethod
     def _check_alignment(kind: TileType, extents: Extents, blayout: TileLayout) -> None:

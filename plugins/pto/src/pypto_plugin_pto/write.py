@@ -13,6 +13,7 @@ from pypto_plugin_pto.emission import Emission
 from pypto_plugin_pto.sides import KIND_NAMES, core_of
 from pypto_plugin_pto.statements import Statements
 from pypto_plugin_pto.target import TARGET_NAME, places_buffers
+from pypto_plugin_pto.text import symbol
 
 DEFAULT_ARCH = "a2a3"
 MEDIA = "text/x-pto"
@@ -102,7 +103,7 @@ def function_lines(function: Function, ctx: Any, recipes: Mapping[str, OpEmitter
     kind = (
         f" attributes {{pto.kernel_kind = #pto.kernel_kind<{KIND_NAMES[core]}>}}" if core is not None else ""
     )
-    head = f"  func.func @{function.name}({emission.signature.declarations()}){kind} {{"
+    head = f"  func.func {symbol(function.name)}({emission.signature.declarations()}){kind} {{"
     return [*_comments(function), head, *emission.text.lines(), "  }"]
 
 

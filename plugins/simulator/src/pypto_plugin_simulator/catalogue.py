@@ -51,6 +51,11 @@ _RENAMED: dict[str, str] = {
 
 _SINGLE: dict[str, str] = {
     "tile.fillpad_inplace": "memory:fillpad",
+    "tile.gather": "picking:gather",
+    "tile.gather_mask": "picking:gather_mask",
+    "tile.gather_row": "picking:gather_row",
+    "tensor.gather": "picking:gather_along",
+    "tensor.gather_row": "picking:gather_row",
     "tensor.cmp": "masks:truth",
     "tensor.cmps": "masks:truth",
     "tensor.create_l1": "memory:create",
@@ -66,9 +71,26 @@ _SINGLE: dict[str, str] = {
     "system.task_is_valid": "queries:is_task",
 }
 
-_ORDER_ONLY = _names(
-    """sync_src sync_dst sync_set sync_wait bar_v bar_m bar_all fence cacheinvalid syncall set_ffts"""
+ORDER_ONLY = tuple(
+    f"system.{name}"
+    for name in _names(
+        "sync_src sync_dst sync_set sync_wait bar_v bar_m bar_all fence cacheinvalid syncall set_ffts"
+    )
 )
+"""Operators that compute nothing, but order those around them."""
+
+# Operators that don't simply touch all that is valid, by the function that says what they touch.
+_TOUCHES: dict[str, tuple[str, ...]] = {
+    "load": ("tile.load",),
+    "store": ("tile.store",),
+    "assemble": ("tile.assemble",),
+    "create": ("tile.create",),
+    "extract": ("tile.extract",),
+    "read": ("tile.read",),
+    "write": ("tile.write",),
+    "matmul": _names("tile.matmul tile.matmul_bias tile.gemv tile.gemv_bias tile.batch_matmul"),
+    "matmul_acc": _names("tile.matmul_acc tile.gemv_acc tile.batch_matmul_acc"),
+}
 
 
 def meanings() -> dict[str, str]:
@@ -82,10 +104,11 @@ def meanings() -> dict[str, str]:
     for name, target in _RENAMED.items():
         table |= {f"{space}.{name}": f"{_PACKAGE}.{target}" for space in ("tile", "tensor")}
     table |= {name: f"{_PACKAGE}.{target}" for name, target in _SINGLE.items()}
-    table |= {f"system.{name}": f"{_PACKAGE}.queries:nothing" for name in _ORDER_ONLY}
+    table |= dict.fromkeys(ORDER_ONLY, f"{_PACKAGE}.queries:nothing")
     return dict(sorted(table.items()))
 
 
 def executors() -> tuple[OpExecutor, ...]:
     """The built-in meanings as a plugin registers them."""
-    return tuple(OpExecutor(name, target) for name, target in meanings().items())
+    touches = {op: f"pypto_plugin_simulator.touches:{name}" for name, ops in _TOUCHES.items() for op in ops}
+    return tuple(OpExecutor(name, target, touches.get(name)) for name, target in meanings().items())

@@ -61,5 +61,79 @@ PAGES = (
         "The program applies an operator whose meaning nobody registered. A plugin that brings an "
         "operator gives its meaning with the hook `pypto_executors`.",
     ),
+    CodePage(
+        "SIM-040",
+        "a race between two pipes",
+        "Two operators on different pipes touch the same bytes, at least one of them writes, and no event or "
+        "barrier makes the second wait for the first: which one comes first is up to chance. The finding names "
+        "both statements. Set an event after the first and wait for it before the second, or leave events to the "
+        "assembler (`--sync auto`).",
+    ),
+    CodePage(
+        "SIM-041",
+        "events that don't fit together",
+        "An event is waited for and never set, set and never waited for, set again while it still is, or has an "
+        "id outside of 0 to 7, the eight that two pipes have. A wait without a set stops the core for good. Pair "
+        "every `sync_src` with one `sync_dst` on every path, in the first and last trip of a loop too.",
+    ),
+    CodePage(
+        "SIM-042",
+        "an operator that can't be timed",
+        "A matrix product has its operands outside of L0, so that it runs on no machine as it stands, or the "
+        "`cycles` of an operator's executor gave no number of cycles. Time the compiled program, or mend the "
+        "executor.",
+    ),
+    CodePage(
+        "SIM-043",
+        "no event left for the assembler",
+        "The program uses all eight events between two pipes itself, and more order is needed between these two "
+        "than it gives. Leave an id free, or order everything by the program's own events (`--sync program`).",
+    ),
+    CodePage(
+        "SIM-044",
+        "a timing that is not clear",
+        "The engine `time` needs one machine, and events from `auto` or `program`. Name the backend with "
+        "`backend=`, or run inside of a PassContext that has one.",
+    ),
+    CodePage(
+        "SIM-045",
+        "a picture that can't be made",
+        "Pictures of timelines are drawn by matplotlib, which the extra `pypto-core[plot]` brings, and written as "
+        ".svg, .png or .pdf.",
+    ),
+    CodePage(
+        "SIM-010",
+        "bytes of another value",
+        "An operator reads bytes that were never written, or that another value has taken over since they were. "
+        "The notes name the statement that wrote them last and the one whose value is meant. Either the plan of "
+        "the memory is wrong, or the program reads a tile that it created and never filled: write it first, or "
+        "narrow its `valid_shape`.",
+    ),
+    CodePage(
+        "SIM-011",
+        "outside of the memory",
+        "A tile lies outside of its memory, or needs bytes outside of what was planned for it. Compile for "
+        "the machine that is run; rows and columns of a tile in boxes have to fill whole boxes.",
+    ),
+    CodePage(
+        "SIM-012",
+        "a value that lies elsewhere",
+        "A name says that its tile lies in one place, its value was put into another: a copy is missing, a slot "
+        "is not the one that its index says, or an operator that works in place has its result elsewhere. "
+        "Report it to whoever planned the memory.",
+    ),
+    CodePage(
+        "SIM-013",
+        "a result over its operand",
+        "The result of an operator, or its scratch, lies over an operand that it still reads, and the operator "
+        "can't work in place there. Report it to whoever planned the memory.",
+    ),
+    CodePage(
+        "SIM-014",
+        "a layout that does not fit",
+        "Elements are read in another order than they were written in: rows of an accumulator at another pitch, "
+        "or a reshape of a tile with gaps or boxes. Make the accumulator compact, or move the tile to a plain "
+        "layout first.",
+    ),
 )
 """One page per code."""

@@ -83,6 +83,15 @@ def poisoned(shape: tuple[int, ...], dtype: DataType) -> Array:
     return np.full(shape, poison(dtype), dtype=numpy_dtype(dtype))
 
 
+def from_nibbles(nibbles: Array, dtype: DataType) -> Array:
+    """The elements of a four-bit type whose patterns are in the low halves of bytes."""
+    kind = numpy_dtype(dtype)
+    if dtype.is_float:
+        return nibbles.view(kind)
+    signed = np.where(nibbles > 7, nibbles.astype(np.int16) - 16, nibbles) if dtype.is_signed else nibbles
+    return signed.astype(np.int8).astype(kind)
+
+
 def wrap(value: int, dtype: DataType) -> int:
     """``value`` modulo the range of an integer type, as its registers would hold it."""
     low, high = int_range(dtype)

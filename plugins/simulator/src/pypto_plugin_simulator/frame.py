@@ -24,13 +24,17 @@ from pypto_plugin_simulator.formats import scalar_of
 
 @attrs.define(eq=False)
 class Frame:
-    """One running function: its variables, its place in the launch, how deep the calls are."""
+    """One running function: its variables, its place in the launch, how deep the calls are.
+
+    ``core``: what the engine keeps for the core that it runs on, the same for the functions that it calls.
+    """
 
     function: Function
     env: dict[Var, Any] = attrs.field(factory=dict)
     block: BlockPosition = BlockPosition()
     launched: bool = False
     depth: int = 0
+    core: dict[str, Any] = attrs.field(factory=dict)
 
     def read(self, var: Var) -> Any:
         """The variable's value; an error when it has none."""

@@ -65,8 +65,11 @@ class Machine(Protocol):
         """Apply an operator and return its result."""
         ...
 
-    def assign(self, run: Interpreter, frame: Frame, stmt: AssignStmt, value: Any) -> Any:
-        """What the variable of ``stmt`` will hold, given the value computed for it."""
+    def settle(self, run: Interpreter, frame: Frame, var: Var | None, value: Any, span: Span) -> Any:
+        """What a variable will hold that is given a value: by an assignment, a carry, a branch, a parameter.
+
+        ``var``: None for a value that no variable is given.
+        """
         ...
 
 
@@ -139,11 +142,20 @@ class Interpreter:
         if depth > MAX_DEPTH:
             raise UserError(f"function '{function.name}' calls itself without end", code="SIM-005", span=span)
         launched = function.is_incore or (caller is not None and caller.launched)
-        frame = Frame(function, block=block, launched=launched or block.count > 1, depth=depth)
+        on_core = caller is not None and caller.launched
+        frame = Frame(
+            function,
+            block=block,
+            launched=launched or block.count > 1,
+            depth=depth,
+            core=caller.core if on_core else {},
+        )
         for dim, extent, name in bind_parameters(frame, arguments, span):
             wanted = self.evaluate(dim, frame)
             if wanted != extent:
                 raise mismatch(name, None, extent, wanted, span)
+        for param in function.params:
+            frame.env[param] = self.machine.settle(self, frame, param, frame.env[param], span)
         signal = self.execute(function.body, frame)
         return signal.values if signal is not None and signal.kind == RETURN else ()
 
@@ -263,12 +275,13 @@ _EXPRESSIONS.update(dict.fromkeys(UNARY, _eval_unary))
 
 
 def _run_assign(run: Interpreter, stmt: AssignStmt, frame: Frame) -> Signal | None:
-    frame.env[stmt.var] = run.machine.assign(run, frame, stmt, run.evaluate(stmt.value, frame))
+    value = run.evaluate(stmt.value, frame)
+    frame.env[stmt.var] = run.machine.settle(run, frame, stmt.var, value, stmt.span)
     return None
 
 
 def _run_eval(run: Interpreter, stmt: EvalStmt, frame: Frame) -> Signal | None:
-    run.evaluate(stmt.expr, frame)
+    run.machine.settle(run, frame, None, run.evaluate(stmt.expr, frame), stmt.span)
     return None
 
 
@@ -288,12 +301,18 @@ def _run_return(run: Interpreter, stmt: ReturnStmt, frame: Frame) -> Signal | No
     return Signal(RETURN, tuple(run.evaluate(value, frame) for value in stmt.values))
 
 
-def _bind(variables: Sequence[Var], values: Sequence[Any], frame: Frame, span: Span) -> None:
+def _bind(
+    run: Interpreter, variables: Sequence[Var], values: Sequence[Any], frame: Frame, span: Span
+) -> None:
     if len(variables) != len(values):
         raise UserError(
             f"{len(values)} values are yielded where {len(variables)} are wanted", code="SIM-002", span=span
         )
-    frame.env.update(zip(variables, values, strict=True))
+    # All at once: the bounds of one may name another's old value.
+    held = [
+        run.machine.settle(run, frame, var, value, span) for var, value in zip(variables, values, strict=True)
+    ]
+    frame.env.update(zip(variables, held, strict=True))
 
 
 def _run_if(run: Interpreter, stmt: IfStmt, frame: Frame) -> Signal | None:
@@ -301,7 +320,7 @@ def _run_if(run: Interpreter, stmt: IfStmt, frame: Frame) -> Signal | None:
     signal = None if branch is None else run.execute(branch, frame)
     if signal is not None and signal.kind != YIELD:
         return signal
-    _bind(stmt.return_vars, () if signal is None else signal.values, frame, stmt.span)
+    _bind(run, stmt.return_vars, () if signal is None else signal.values, frame, stmt.span)
     return None
 
 
@@ -324,7 +343,7 @@ def _run_for(run: Interpreter, loop: ForStmt, frame: Frame) -> Signal | None:
     while counter < stop if step > 0 else counter > stop:
         run.tick(loop.span)
         frame.env[loop.loop_var] = counter
-        _bind(loop.iter_args, carried, frame, loop.span)
+        _bind(run, loop.iter_args, carried, frame, loop.span)
         signal = run.execute(loop.body, frame)
         if signal is not None and signal.kind == RETURN:
             return signal
@@ -332,23 +351,23 @@ def _run_for(run: Interpreter, loop: ForStmt, frame: Frame) -> Signal | None:
         if signal is BREAK:
             break
         counter += step
-    _bind(loop.return_vars, carried, frame, loop.span)
+    _bind(run, loop.return_vars, carried, frame, loop.span)
     return None
 
 
 def _run_while(run: Interpreter, loop: WhileStmt, frame: Frame) -> Signal | None:
     carried = tuple(run.evaluate(arg.init_value, frame) for arg in loop.iter_args)
-    _bind(loop.iter_args, carried, frame, loop.span)
+    _bind(run, loop.iter_args, carried, frame, loop.span)
     while run.evaluate(loop.condition, frame):
         run.tick(loop.span)
         signal = run.execute(loop.body, frame)
         if signal is not None and signal.kind == RETURN:
             return signal
         carried = _carried(loop, signal, frame)
-        _bind(loop.iter_args, carried, frame, loop.span)
+        _bind(run, loop.iter_args, carried, frame, loop.span)
         if signal is BREAK:
             break
-    _bind(loop.return_vars, carried, frame, loop.span)
+    _bind(run, loop.return_vars, carried, frame, loop.span)
     return None
 
 
@@ -373,7 +392,7 @@ def _run_blocks(
     for index in range(count):
         if loop_var is not None:
             frame.env[loop_var] = index
-        inner = attrs.evolve(frame, block=BlockPosition(index, count), launched=True)
+        inner = attrs.evolve(frame, block=BlockPosition(index, count), launched=True, core={})
         signal = run.execute(stmt.body, inner)
         if signal is not None:
             return signal

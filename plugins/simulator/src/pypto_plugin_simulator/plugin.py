@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pypto_core.host import PluginInfo, hookimpl
 
 if TYPE_CHECKING:
-    from pypto_core.contract import CodePage, Engine, OpExecutor
+    from pypto_core.contract import CodePage, Command, Engine, OpExecutor
 
 
 @hookimpl
@@ -39,6 +39,32 @@ def pypto_engines() -> tuple[Engine, ...]:
             "values",
             "tensors and tiles as logical values, whatever memory they will lie in",
             "pypto_plugin_simulator.values:run",
+        ),
+        Engine(
+            "bytes",
+            "planned tiles in the bytes of their memories, where every read is checked",
+            "pypto_plugin_simulator.machine:run",
+            placed=True,
+        ),
+        Engine(
+            "time",
+            "a run on bytes, then its operators on the pipes of the machine: times and races",
+            "pypto_plugin_simulator.timing.engine:run",
+            placed=True,
+        ),
+    )
+
+
+@hookimpl
+def pypto_commands() -> tuple[Command, ...]:
+    """``pypto profile``."""
+    from pypto_core.contract import Command
+
+    return (
+        Command(
+            "profile",
+            "pypto_plugin_simulator.command:command",
+            "how busy the pipes of the machine are while a kernel runs",
         ),
     )
 

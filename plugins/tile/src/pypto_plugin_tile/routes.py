@@ -6,6 +6,9 @@ from pypto_core.contract import Backend
 from pypto_core.diagnostics import Span, UserError
 from pypto_core.ir import Expr, MemorySpace, TileType, Var, base_name
 
+HAND_OVER = "isa.gm_pipe_buffer"
+"""The cube and the vector core hand tiles to each other through a buffer in global memory."""
+
 _VIA_GM = (
     "store it to a tensor and load it from there, in a kernel of its own: the memories are of different cores"
 )
@@ -14,13 +17,18 @@ _VIA_GM = (
 def route(value: Expr, target: MemorySpace, backend: Backend | None, span: Span) -> tuple[MemorySpace, ...]:
     """The memories that ``value`` passes through, ``target`` last; without a backend it goes straight.
 
-    Raises UserError when there is no way on chip (PT340), or none for its elements (PT342).
+    Where the cores share no memory but hand tiles over through a buffer outside, that hand-over is one step: which
+    core does what, and the buffer, are the business of whoever splits the kernel.
+
+    Raises UserError when there is no way (PT340), or none for its elements (PT342).
     """
     kind = value.type
     assert isinstance(kind, TileType) and kind.memory_space is not None
     if backend is None:
         return (target,)
     hops = tuple(path.dst for path in backend.route(kind.memory_space, target))
+    if MemorySpace.DDR in hops and HAND_OVER in backend.features:
+        hops = tuple(hop for hop in hops if hop is not MemorySpace.DDR)
     if not hops or MemorySpace.DDR in hops:
         raise UserError(
             f"nothing moves tile '{name_of(value)}' from {kind.memory_space.name} to {target.name} on {backend.title}",

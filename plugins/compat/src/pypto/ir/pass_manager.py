@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 
 from pypto.ir.text import python_print
-from pypto.pypto_core.passes.context import kernel_context
+from pypto.pypto_core.passes.context import BUFFER_IR, kernel_context
 from pypto.pypto_core.passes.pass_objects import Pass
 from pypto_core.diagnostics import UserError, render_all
 from pypto_core.host import Host, load_host
@@ -29,6 +29,11 @@ from pypto_core.solver import Goal, solve
 
 _TARGET = "pto"
 _ENDS = ("AllocatedMemoryAddr", "HasMemRefs")
+
+
+def _on_buffers(context: PassContext) -> bool:
+    """Whether kernels are written on buffers where they can be; they are unless it is switched off."""
+    return bool(context.option(BUFFER_IR, True))
 
 
 class OptimizationStrategy(enum.Enum):
@@ -51,7 +56,7 @@ class PassDumpLevel(enum.Enum):
 
 
 class PassManager:
-    """Runs the passes of a strategy; which planner they are for is settled when it is made.
+    """Runs the passes of a strategy; which planner they are for, and whether on buffers, is settled when it is made.
 
     ``passes`` are what a program goes through that has already what no installed pass could make. A run asks the
     solver again for its own program, and leaves out what that one does not need.
@@ -71,7 +76,7 @@ class PassManager:
             )
         self.strategy = strategy
         context = kernel_context()
-        self._planner = context.planner
+        self._planner, self._buffers = context.planner, _on_buffers(context)
         self.passes = [Pass(pass_) for pass_ in _passes(context, context.host or load_host())]
 
     @classmethod
@@ -96,14 +101,20 @@ class PassManager:
     def pipeline(self, program: Any, context: PassContext | None = None) -> Pipeline:
         """The pipeline that a program goes through, with the solver's reasons in ``pipeline.plan``.
 
-        Raises MismatchError (a RuntimeError) when the active planner is not the one that the manager was made for,
-        NoPlanError with its reasons when there is no order.
+        Raises MismatchError (a RuntimeError) when the active planner is not the one that the manager was made for, or
+        ``enable_buffer_ir`` has changed; NoPlanError with its reasons when there is no order.
         """
         active = context or kernel_context()
         if active.planner != self._planner:
             raise MismatchError(
                 f"the pass manager was made for planner {self._planner} and can't run with planner {active.planner}",
                 facts={"pass manager": self._planner, "context": active.planner},
+                remedy="make it inside of the context in which it runs",
+            )
+        if _on_buffers(active) is not self._buffers:
+            raise MismatchError(
+                f"{BUFFER_IR} changed since the pass manager was made",
+                facts={"pass manager": self._buffers, "context": _on_buffers(active)},
                 remedy="make it inside of the context in which it runs",
             )
         host = active.host or load_host()

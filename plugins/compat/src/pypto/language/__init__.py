@@ -1,7 +1,7 @@
 """The kernel language: ``import pypto.language as pl``.
 
 The names are those of :mod:`pypto_core.language`, and whatever it has is here: a kernel means the same whichever of the
-two it imports. Operators are attributes too, and so is ``jit`` once the kernel language has it.
+two it imports. Operators are attributes too. ``jit`` has the settings of :class:`pypto.runtime.RunConfig` by default.
 """
 
 from __future__ import annotations
@@ -38,9 +38,11 @@ def parse_program(code: str, filename: str = "<string>", source_map: None = None
 
 
 def __getattr__(name: str) -> Any:
-    """Operators without their group, and submodules."""
+    """Operators without their group, submodules, and ``jit``."""
     if name in _MODULES:
         return import_module(f"pypto.language.{name}")
+    if name == "jit":
+        return import_module("pypto.jit").jit
     return getattr(_kernel, name)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from pypto_core.diagnostics import Severity
 from pypto_plugin_pto.checker.cursor import SYNTAX, shown
-from pypto_plugin_pto.checker.lexer import Fault, Token
+from pypto_plugin_pto.checker.lexer import Fault, Token, whole_number
 from pypto_plugin_pto.checker.state import Reading, State
 
 OPERAND = "PTO-103"
@@ -35,7 +35,7 @@ _MATH = _set("absf absi ceil cos exp exp2 floor log log2 rsqrt sin sqrt tanh")
 
 def is_integer(type: str) -> bool:
     """Whether arithmetic takes a type as an integer: index or one without a sign."""
-    return type == "index" or (type.startswith("i") and type[1:].isdigit())
+    return type == "index" or (type.startswith("i") and whole_number(type[1:]) is not None)
 
 
 def is_float(type: str) -> bool:
@@ -130,8 +130,8 @@ def _constant(state: State) -> Reading:
         raise Fault(SYNTAX, f"a number is expected here, not {shown(token)}", token)
     cursor.expect(":")
     kind = cursor.type()
-    is_whole = token.kind == "number" and not any(c in token.text for c in ".eE") or token.text[:2] == "0x"
-    if is_integer(kind.text) and not is_whole:
+    value = whole_number(token.text) if is_integer(kind.text) else None
+    if is_integer(kind.text) and value is None:
         raise Fault(OPERAND, f"{token.text} is no number of type {kind.text}", token)
     if kind.text[:2] in ("ui", "si") and kind.text[2:].isdigit():
         raise Fault(
@@ -140,8 +140,7 @@ def _constant(state: State) -> Reading:
             kind,
             "make the constant of type i32 and convert it with builtin.unrealized_conversion_cast",
         )
-    value = int(token.text, 0) if is_integer(kind.text) and is_whole else None
-    bits = 64 if kind.text == "index" else int(kind.text[1:]) if value is not None else 0
+    bits = (64 if kind.text == "index" else whole_number(kind.text[1:])) or 0
     if value is not None and not -(1 << (bits - 1)) <= value < 1 << bits:
         raise Fault(OPERAND, f"{token.text} is no number of type {kind.text}", token)
     return Reading([], [kind.text], value)

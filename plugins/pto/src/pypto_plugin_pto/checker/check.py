@@ -49,6 +49,7 @@ def check_text(
     ``level``: 2 or 3; by default 3 when a buffer has an address. ``types``: have xDSL verify the module as well, which
     needs the extra ``types`` of this distribution (UserError PTO-021 without it).
     """
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
     source = Source(text, filename)
     chosen = arch or _arch_of(text)
     try:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from pypto_core.diagnostics import render
+from pypto_core.diagnostics import UserError, render
 from pypto_plugin_pto.checker.check import Report, check_text
 
 
@@ -24,7 +24,7 @@ def command(files: tuple[str, ...], arch: str | None, level: str | None, types: 
     """Check PTO modules without an assembler; '-' is standard input.
 
     Looks at grammar, tile types and alignment, what each instruction takes, levels, rings of buffers, names, their
-    types and where they are visible. Exit code 1 when something is wrong.
+    types and where they are visible. Exit code 1 when something is wrong, 2 when a file can't be read.
     """
     reports = [
         check_text(_read(name), name, arch=arch, level=int(level) if level else None, types=types)
@@ -39,7 +39,25 @@ def command(files: tuple[str, ...], arch: str | None, level: str | None, types: 
 
 
 def _read(name: str) -> str:
-    return sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
+    """The text of a file or of standard input. Raises UserError (PTO-023) when there is none."""
+    where = "standard input" if name == "-" else name
+    try:
+        data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    except OSError as error:
+        raise UserError(
+            f"{where} can't be read: {error.strerror or error}",
+            code="PTO-023",
+            remedy="give the path of a .pto file that you may read",
+        ) from None
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UserError(
+            f"{where} is no UTF-8 text",
+            code="PTO-023",
+            facts={"byte": f"0x{data[error.start]:02x} at offset {error.start}"},
+            remedy="give the text of a module, saved as UTF-8; what the assembler has made of it can't be checked",
+        ) from None
 
 
 def _show(report: Report) -> None:

@@ -118,6 +118,8 @@ def _flag(state: State, token: Token) -> Reading:
             members.append("EVENT_ID0")
         elif part.kind in ("word", "string"):
             members.append(part.text.strip('"'))
+        elif part.kind == "attribute":
+            members.append(part.text.partition("<")[2].rstrip(">"))
         elif part.text not in ("<", ">", ","):
             raise Fault(SYNTAX, f"a pipe or an event is expected here, not {shown(part)}", part)
     good = len(members) == 3 and members[0] in _PIPES and members[1] in _PIPES and _EVENT.match(members[2])

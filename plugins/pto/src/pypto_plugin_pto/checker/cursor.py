@@ -9,7 +9,7 @@ from typing import TypeVar
 from pypto_plugin_pto.checker.lexer import END, Fault, Token
 
 ItemT = TypeVar("ItemT")
-_BUILTIN = re.compile(r"(?:index|none|[su]?i\d+|bf16|tf32|f\d+(?:E\d+M\d+\w*)?)\Z")
+_BUILTIN = re.compile(r"(?:index|none|[su]?i\d+|bf16|tf32|f\d+(?:E\d+M\d+\w*)?)\Z", re.ASCII)
 SYNTAX = "PTO-101"
 
 
@@ -73,7 +73,7 @@ class Cursor:
         if token.kind == "type" or (token.kind == "word" and _BUILTIN.match(token.text)):
             self.at += 1
             return token
-        if token.text == "<":
+        if token.text == "<" and self.peek(1).text != "<":
             self.at += 1
             inner = self.type()
             self.expect(">")

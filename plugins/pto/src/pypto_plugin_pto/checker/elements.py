@@ -16,10 +16,13 @@ _GROUPS: dict[str, tuple[str, ...]] = {
     "i8": ("i8", "ui8"),
     "words": ("i32", "ui32", "i16", "ui16"),
     "wide": ("i32", "ui32"),
+    "all": ("f32", "f16", "bf16", "i8", "ui8", "i16", "ui16", "i32", "ui32", "i64", "ui64"),
+    "narrow": ("f8E4M3FN", "f8E5M2", "!pto.f8E8M0", "!pto.hif8", "!pto.f4E2M1x2"),
 }
 
 # instructions: what a3 takes | what a5 takes
 _TABLE = """
+tload tstore: all | all narrow
 tadd tneg: float words | float words bf16 i8
 tsub: float words | float words i8
 tmul tfmod: float words | float words
@@ -35,7 +38,7 @@ tconcat: float bf16 words i8 | float bf16 words i8
 tabs texp tlog tsqrt trsqrt trecip: float | float
 trelu: float wide | float wide
 tadds tsubs tmuls tmaxs tmins: float words | float words bf16 i8
-tdivs: float words | float words bf16 i8
+tdivs: float words | float words i8
 trowsum trowmax trowmin trowprod: float words | float words
 tcolsum tcolmax tcolmin: float words | float words bf16 i8
 tcolprod: float words | float words bf16
@@ -63,3 +66,8 @@ def accepted(instruction: str, arch: str) -> frozenset[str] | None:
     """Element types of the first tile of an instruction; None when they are not checked."""
     row = _rows().get(instruction)
     return row.get(arch) if row is not None else None
+
+
+def known(dtype: str, arch: str) -> bool:
+    """Whether a machine has elements of a type at all: a3 has no floats of less than 16 bits."""
+    return arch != "a3" or dtype not in _GROUPS["narrow"]

@@ -25,9 +25,10 @@ class Fault(Exception):
         self.code, self.message, self.token, self.remedy = code, message, token, remedy
 
 
+# Blanks and comments are taken as a whole: given back piece by piece they would cost exponential time.
 _TOKEN = re.compile(
     r"""
-    (?:\s+|//[^\n]*)*
+    (?>(?:\s+|//[^\n]*)*)
     (?:(?P<string>"(?:[^"\\\n]|\\.)*")
   | (?P<arrow>->)
   | (?P<value>%[\w$.-]+(?:\#\d+)?)
@@ -40,13 +41,21 @@ _TOKEN = re.compile(
   | (?P<mark>[()\[\]{}<>,:=?|*+])
   | (?P<nothing>\Z)
     )""",
-    re.X,
+    re.X | re.ASCII,
 )
-_SKIPPED = re.compile(r"(?:\s+|//[^\n]*)*")
+_WHOLE = re.compile(r"-?[0-9]{1,24}|0x[0-9A-Fa-f]{1,20}")
+_SKIPPED = re.compile(r"(?>(?:\s+|//[^\n]*)*)")
 _TAKES_BRACKETS = frozenset({"type", "attribute"})
 _BRACKETED_WORDS = frozenset({"memref", "vector", "tensor", "complex", "dense"})
 _FLAT = re.compile(r"<[^<>\n]*(?<!-)>")
 END = "end"
+
+
+def whole_number(text: str) -> int | None:
+    """The integer that a text is; None for what is none, or has more digits than any type holds."""
+    if _WHOLE.fullmatch(text) is None:
+        return None
+    return int(text, 16 if text.startswith("0x") else 10)
 
 
 class Source:
@@ -79,7 +88,8 @@ def tokens(text: str) -> list[Token]:
         if found is None:
             begin = _SKIPPED.match(text, at)
             at = begin.end() if begin is not None else at
-            raise Fault("PTO-101", f"unexpected character {text[at]!r}", Token("mark", text[at], at))
+            remedy = "save the file without a byte order mark" if text[at] == "\ufeff" else ""
+            raise Fault("PTO-101", f"unexpected character {text[at]!r}", Token("mark", text[at], at), remedy)
         kind = found.lastgroup or ""
         begin, end = found.span(kind)
         if begin == end:

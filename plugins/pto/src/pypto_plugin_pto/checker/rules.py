@@ -31,6 +31,12 @@ _EXTRACTIONS = frozenset(
 _ELEMENTWISE = frozenset(
     ["tadd", "tsub", "tmul", "tdiv", "tmax", "tmin", "tand", "tor", "tshl", "tshr", "tfmod", "trem", "txor"]
 )
+# One tile, perhaps a scalar and a scratch tile.
+_ONE_TILE = (
+    "tabs", "texp", "tsqrt", "tneg", "tnot", "trelu", "tlog", "trecip", "trsqrt", "tadds", "tsubs", "tmuls", "tmaxs",
+    "tmins", "tfmods", "tands", "tors", "tshls", "tshrs", "tlrelu", "trems", "txors",
+)  # fmt: skip
+_PLACES = frozenset({"i32", "ui32", "i16", "ui16"})
 _PADDING = frozenset({"tfillpad", "tfillpad_inplace", "tfillpad_expand"})
 
 
@@ -85,6 +91,8 @@ def _check_elements(op: _Operation) -> None:
     if not is_tile(first.text):
         return
     dtype = tile_fields(first).dtype
+    if not elements.known(dtype, op.state.arch):
+        raise Fault("PTO-111", f"{op.state.arch} has no {dtype} elements", first, "--arch a5 has them")
     accepted = elements.accepted(op.name, op.state.arch)
     if accepted is not None and dtype not in accepted:
         raise Fault(
@@ -109,6 +117,74 @@ def _elementwise(op: _Operation) -> None:
     if len(known) > 1:
         raise op.refuse(
             f"valid extents differ: {' and '.join(f'{a}x{b}' for a, b in sorted(known, key=str))}"
+        )
+
+
+def _same_elements(op: _Operation, *inputs: int) -> None:
+    """The result holds elements like those of the inputs, whose numbers are given."""
+    kinds = {op.tile(at).dtype for at in (*inputs, -1)}
+    if len(kinds) != 1:
+        raise op.refuse(f"elements differ: {', '.join(op.tile(at).dtype for at in (*inputs, -1))}")
+
+
+def _unary(op: _Operation) -> None:
+    _same_elements(op, 0)
+    known = {t.valid for t in (op.tile(0), op.tile(-1)) if None not in t.valid}
+    if len(known) > 1:
+        raise op.refuse(f"valid extents differ: {' and '.join(f'{a}x{b}' for a, b in sorted(known, key=str))}")
+
+
+def _reduction(op: _Operation) -> None:
+    """A value per row or column, which for the place of an extreme is an integer."""
+    source, target = op.tile(0), op.tile(-1)
+    by_rows = op.name.startswith("trow")
+    if "arg" not in op.name:
+        _same_elements(op, 0)
+    elif target.dtype not in _PLACES:
+        raise op.refuse(f"a place is a number of {' or '.join(sorted(_PLACES))}, not {target.dtype}", op.output_type)
+    have, want = (target.rows, source.rows) if by_rows else (target.cols, source.cols)
+    if have != want:
+        what = "row" if by_rows else "column"
+        raise op.refuse(f"gives a value per {what}: {want}, not {have}", op.output_type)
+
+
+def _spread(op: _Operation) -> None:
+    source, target = op.tile(0), op.tile(-1)
+    _same_elements(op, 0)
+    have, want = (source.rows, target.rows) if op.name == "trowexpand" else (source.cols, target.cols)
+    if have != want:
+        what = "row" if op.name == "trowexpand" else "column"
+        raise op.refuse(f"spreads a value per {what}: {want}, not {have}", op.input_types[0])
+
+
+def _combined(op: _Operation) -> None:
+    """A tile and a value per row or column; the result is like the tile."""
+    _same_elements(op, 0, 1)
+    target = op.tile(-1)
+    if target.shape not in (op.tile(0).shape, op.tile(1).shape):
+        raise op.refuse(f"neither operand has the {target.rows}x{target.cols} of the result", op.output_type)
+
+
+def _selection(op: _Operation) -> None:
+    chosen = (1, 2) if op.name == "tsel" else (1,)
+    _same_elements(op, *chosen)
+    if not op.tile(0).dtype.lstrip("u").startswith("i"):
+        raise op.refuse(f"a mask holds bits of integers, not {op.tile(0).dtype}", op.input_types[0])
+
+
+def _comparison(op: _Operation) -> None:
+    kinds = [op.tile(at).dtype for at, kind in enumerate(op.input_types) if is_tile(kind.text)]
+    if len(set(kinds)) != 1:
+        raise op.refuse(f"elements differ: {', '.join(kinds)}")
+
+
+def _side_by_side(op: _Operation) -> None:
+    left, right, target = op.tile(0), op.tile(1), op.tile(-1)
+    _same_elements(op, 0, 1)
+    if not left.rows == right.rows == target.rows or left.cols + right.cols > target.cols:
+        raise op.refuse(
+            f"{left.rows}x{left.cols} beside {right.rows}x{right.cols} is not {target.rows}x{target.cols}",
+            op.output_type,
         )
 
 
@@ -241,7 +317,17 @@ def _counts(op: _Operation, source: TileFields, extents: tuple[int | None, ...])
         raise op.refuse(f"the tile holds {held} elements, the window {window}", op.output_type)
 
 
+_LINES = [f"t{line}{what}" for line in ("row", "col") for what in ("sum", "max", "min", "prod", "argmax", "argmin")]
+_MIXES = ("add", "sub", "mul", "div", "max", "min", "expdif")
+
 _RULES: dict[str, Callable[[_Operation], None]] = {
+    **dict.fromkeys(_ONE_TILE, _unary),
+    **dict.fromkeys(_LINES, _reduction),
+    **dict.fromkeys(("trowexpand", "tcolexpand"), _spread),
+    **dict.fromkeys([f"t{line}expand{mix}" for line in ("row", "col") for mix in _MIXES], _combined),
+    **dict.fromkeys(("tsel", "tsels"), _selection),
+    **dict.fromkeys(("tcmp", "tcmps"), _comparison),
+    "tconcat": _side_by_side,
     **dict.fromkeys(_ELEMENTWISE, _elementwise),
     **dict.fromkeys(("tmatmul", "tmatmul.acc", "tmatmul.bias", "tgemv", "tgemv.acc", "tgemv.bias"), _product),
     **dict.fromkeys(_PADDING, _pad),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pypto_plugin_pto.checker import alloc, crosscore, views
+from pypto_plugin_pto.checker import alloc, crosscore, remote, views
 from pypto_plugin_pto.checker.instructions import check_attribute_values, operands
 from pypto_plugin_pto.checker.lexer import Fault, Token
 from pypto_plugin_pto.checker.state import Reading, State
@@ -38,7 +38,8 @@ def _set_element(state: State, token: Token) -> Reading:
     names, types, _ = operands(cursor)
     cursor.expect("outs")
     target, target_type, _ = operands(cursor)
-    if len(types) != 2 or types[0].text != "index" or not is_tile(target_type[0].text):
+    right = [t.text for t in types][:1] == ["index"] and len(types) == 2
+    if not right or len(target) != 1 or not is_tile(target_type[0].text):
         raise Fault(OPERAND, "'pto.tsetval' takes an index and a number, and writes a tile", names[0])
     return Reading([*_tokens(names, types), *_tokens(target, target_type)])
 
@@ -219,6 +220,7 @@ READERS: dict[str, Reader] = {
     **alloc.READERS,
     **views.READERS,
     **crosscore.READERS,
+    **remote.READERS,
     "tgetval": _get_element,
     "tsetval": _set_element,
     "load_scalar": _load_scalar,

@@ -31,11 +31,15 @@ Use = tuple[Token, str | None]
 
 @attrs.frozen
 class Reading:
-    """An operation that has been read: what it uses, and the types of its results."""
+    """An operation that has been read: what it uses, and the types of its results.
+
+    ``maker``: the operation that the result really comes from, when this one only looks at it in another way.
+    """
 
     uses: Sequence[Use] = ()
     results: Sequence[str] = ()
     constant: int | None = None
+    maker: str = ""
 
 
 @attrs.frozen
@@ -60,6 +64,7 @@ class State:
         self.findings: list[Diagnostic] = []
         self.addressed: list[tuple[Token, bool]] = []
         self.edits: list[Edit] = []
+        self._functions: set[str] = set()
         self._scopes: list[dict[str, Value]] = [{}]
         self._ended: dict[str, Token] = {}
 
@@ -75,6 +80,12 @@ class State:
         )
 
     # -- names
+
+    def define_function(self, token: Token) -> None:
+        """A new function; two of one name can't be told apart."""
+        if token.text in self._functions:
+            self.report(Fault(NAME, f"function '{token.text}' is defined twice", token, "rename one of them"))
+        self._functions.add(token.text)
 
     @contextmanager
     def function(self) -> Generator[None]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 
 from pypto_plugin_pto.checker import arithmetic, instructions, special
 from pypto_plugin_pto.checker.cursor import SYNTAX, shown
@@ -11,6 +12,12 @@ from pypto_plugin_pto.checker.state import MISMATCH, Edit, Reading, State
 from pypto_plugin_pto.checker.tiletypes import canonical, is_tile, tile_fields
 
 STRUCTURE, UNKNOWN = "PTO-112", "PTO-102"
+DEEPEST = 64
+"""Regions within regions that are read; no kernel comes near it."""
+
+
+class TooDeepError(Fault):
+    """A fault that ends the reading: what stands deeper is not looked at."""
 
 
 class Structure:
@@ -18,6 +25,7 @@ class Structure:
 
     def __init__(self, state: State) -> None:
         self.state, self.cursor = state, state.cursor
+        self._depth = 0
 
     # -- modules and functions
 
@@ -54,6 +62,17 @@ class Structure:
         else:
             self.cursor.next()
 
+    @contextmanager
+    def _within(self, opening: Token) -> Generator[None]:
+        """One region deeper."""
+        if self._depth == DEEPEST:
+            raise TooDeepError(STRUCTURE, f"more than {DEEPEST} regions lie within each other", opening)
+        self._depth += 1
+        try:
+            yield
+        finally:
+            self._depth -= 1
+
     def _module(self) -> None:
         cursor = self.cursor
         if cursor.peek().kind == "symbol":
@@ -61,13 +80,14 @@ class Structure:
         if cursor.accept("attributes"):
             cursor.attributes()
         opening = cursor.expect("{")
-        while not cursor.accept("}"):
-            if cursor.peek().kind == END:
-                raise Fault(STRUCTURE, "the '{' of the module is never closed", opening)
-            if cursor.accept("module"):
-                self._module()
-            else:
-                self._function()
+        with self._within(opening):
+            while not cursor.accept("}"):
+                if cursor.peek().kind == END:
+                    raise Fault(STRUCTURE, "the '{' of the module is never closed", opening)
+                if cursor.accept("module"):
+                    self._module()
+                else:
+                    self._function()
         cursor.location()
 
     def _function(self) -> None:
@@ -76,6 +96,7 @@ class Structure:
         if cursor.sees("private") or cursor.sees("public"):
             cursor.next()
         name = cursor.kind("symbol", "the name of a function")
+        self.state.define_function(name)
         with self.state.function():
             cursor.expect("(")
             for token, kind in cursor.several(self._parameter, ")"):
@@ -123,14 +144,17 @@ class Structure:
         """Operations up to the closing brace; name, place and operand types of the last one."""
         cursor = self.cursor
         last = None
-        while not cursor.accept("}"):
-            token = cursor.peek()
-            if token.kind == END:
-                raise Fault(STRUCTURE, "this '{' is never closed", opening)
-            if last is not None and last[0] in _TERMINATORS:
-                self.state.report(Fault(STRUCTURE, f"nothing may follow '{last[0]}' in its region", token))
-                last = None
-            last = self._operation()
+        with self._within(opening):
+            while not cursor.accept("}"):
+                token = cursor.peek()
+                if token.kind == END:
+                    raise Fault(STRUCTURE, "this '{' is never closed", opening)
+                if last is not None and last[0] in _TERMINATORS:
+                    self.state.report(
+                        Fault(STRUCTURE, f"nothing may follow '{last[0]}' in its region", token)
+                    )
+                    last = None
+                last = self._operation()
         return last
 
     def _operation(self) -> tuple[str, Token, list[str | None]]:
@@ -148,6 +172,8 @@ class Structure:
             if name.text not in _HOLDERS:
                 self._end_of_operation(name)
             return name.text, name, self._terminated(reading)
+        except TooDeepError:
+            raise
         except Fault as fault:
             self.state.report(fault)
             if not defined:
@@ -242,7 +268,7 @@ class Structure:
         for token, kind in zip(results, reading.results, strict=True):
             if is_tile(kind):
                 tile_fields(Token("type", kind, token.at))
-            self.state.define(token, kind, name.text, reading.constant)
+            self.state.define(token, kind, reading.maker or name.text, reading.constant)
 
     # -- control flow
 

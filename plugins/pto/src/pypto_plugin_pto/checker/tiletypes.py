@@ -8,12 +8,12 @@ from functools import cache
 import attrs
 
 from pypto_plugin_pto.alignment import misaligned
-from pypto_plugin_pto.checker.lexer import Fault, Token
+from pypto_plugin_pto.checker.lexer import Fault, Token, whole_number
 
 LOCATIONS = frozenset({"vec", "mat", "left", "right", "acc", "bias", "scaling"})
 _FRACTALS = (32, 512, 1024)
 _LONG_KEYS = ("loc", "dtype", "rows", "cols", "v_row", "v_col", "blayout", "slayout", "fractal", "pad")
-_SHORT = re.compile(r"(\w+),(\d+)x(\d+)x([^,]+)((?:,\w+=[^,]+)*)\Z")
+_SHORT = re.compile(r"(\w+),([0-9]+)x([0-9]+)x([^,]+)((?:,\w+=[^,]+)*)\Z", re.ASCII)
 TYPE, ALIGNMENT, RING = "PTO-104", "PTO-105", "PTO-108"
 
 
@@ -71,7 +71,7 @@ def element_bits(dtype: str) -> int:
         return 64
     if dtype == "i1" or "f4E" in dtype or "hif8" in dtype or "f8E" in dtype:
         return 8
-    found = re.search(r"\d+\Z", dtype)
+    found = re.search(r"[0-9]{1,4}\Z", dtype)
     return int(found[0]) if found else 8
 
 
@@ -128,9 +128,10 @@ def _short(inner: str) -> dict[str, str]:
 
 def _number(values: dict[str, str], name: str) -> int:
     text = values.get(name, "0")
-    if not text.isdigit():
-        raise _WrongTypeError(TYPE, f"'{name}' of a tile type is a number, not '{text}'")
-    return int(text)
+    number = whole_number(text)
+    if number is None or number < 0:
+        raise _WrongTypeError(TYPE, f"'{name}' of a tile type is a number, not '{text[:40]}'")
+    return number
 
 
 def _valid(values: dict[str, str], name: str, extent: int) -> int | None:
@@ -168,7 +169,7 @@ def _judged(values: dict[str, str]) -> TileFields:
 
 def ring_of(token: Token) -> tuple[Token, int]:
     """(type of a slot, number of slots) of a ring type."""
-    found = re.match(r"!pto\.multi_tile_buf<(.*),\s*count=(\d+)>\Z", token.text, re.S)
+    found = re.match(r"!pto\.multi_tile_buf<(.*),\s*count=([0-9]{1,9})>\Z", token.text, re.S)
     if found is None:
         raise Fault(TYPE, "a ring looks like !pto.multi_tile_buf<!pto.tile_buf<...>, count=2>", token)
     inner = found[1].strip()
@@ -197,7 +198,7 @@ def canonical(text: str) -> object:
 
 def window_shape(text: str) -> tuple[tuple[int | None, ...], str]:
     """(extents, element type) of a window or view of global memory; ((), "") when it has no such form."""
-    found = re.match(r"!pto\.(?:partition_tensor_view|tensor_view)<((?:(?:\?|\d+)x)+)(.+)>\Z", text)
+    found = re.match(r"!pto\.(?:partition_tensor_view|tensor_view)<((?:(?:\?|[0-9]{1,18})x)+)(.+)>\Z", text)
     if found is None:
         return (), ""
     dims = tuple(None if d == "?" else int(d) for d in found[1].rstrip("x").split("x"))

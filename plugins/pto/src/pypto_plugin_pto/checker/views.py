@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pypto_plugin_pto.alignment import box
 from pypto_plugin_pto.checker.cursor import Cursor
 from pypto_plugin_pto.checker.instructions import check_attribute_values
-from pypto_plugin_pto.checker.lexer import Fault, Token
+from pypto_plugin_pto.checker.lexer import Fault, Token, whole_number
 from pypto_plugin_pto.checker.state import Reading, State
 from pypto_plugin_pto.checker.tiletypes import (
     TileFields,
@@ -78,7 +78,7 @@ def _window(state: State, token: Token) -> Reading:
     tile = cursor.value()
     offsets = cursor.bracketed(cursor.value)
     cursor.expect("sizes")
-    sizes = [int(t.text) for t in cursor.bracketed(lambda: cursor.kind("number", "a number"))]
+    sizes = [whole_number(t.text) for t in cursor.bracketed(lambda: cursor.kind("number", "a number"))]
     valid = cursor.bracketed(cursor.value) if cursor.accept("valid") else []
     cursor.attributes()
     cursor.expect(":")
@@ -152,7 +152,9 @@ def _reshape(state: State, token: Token) -> Reading:
         )
     if before.boxed != after.boxed:
         raise Fault(RULE, "a reshape keeps boxes, or keeps to none", result)
-    return Reading([(tile, source.text)], [result.text])
+    value = state.find(tile.text)
+    origin = value.maker if value is not None and value.maker not in _SETTABLE else ""
+    return Reading([(tile, source.text)], [result.text], maker=origin)
 
 
 def _set_valid(state: State, token: Token) -> Reading:

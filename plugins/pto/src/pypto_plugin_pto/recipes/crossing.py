@@ -5,6 +5,7 @@ from __future__ import annotations
 from pypto_core.ir import Call, CoreType, DataType, TileType, Var, static_dim
 from pypto_plugin_pto.emission import Emission, OwnRecipe
 from pypto_plugin_pto.sides import core_of
+from pypto_plugin_pto.text import quoted, symbol
 from pypto_plugin_pto.type_text import extents_of
 
 _OTHER = {"aic": "aiv", "aiv": "aic"}
@@ -84,7 +85,7 @@ def reserve(ctx: Emission, call: Call, result: Var | None) -> None:
     place = f"auto = false, base = {base}" if ctx.addresses else "auto = true"
     name = result.name_hint if result is not None else ""
     text = (
-        f'pto.reserve_buffer {{name = "{call.kwargs["name"]}", size = {call.kwargs["size"]}, '
+        f"pto.reserve_buffer {{name = {quoted(call.kwargs['name'])}, size = {call.kwargs['size']}, "
         f"location = #pto.address_space<{where}>, {place}}} -> i32"
     )
     ctx.bind(result, ctx.value(text, "i32", name))
@@ -94,8 +95,8 @@ def imported(ctx: Emission, call: Call, result: Var | None) -> None:
     """The buffer that the peer reserves."""
     name = result.name_hint if result is not None else ""
     text = (
-        f'pto.import_reserved_buffer {{name = "{call.kwargs["name"]}", '
-        f"peer_func = @{call.kwargs['peer_func']}}} -> i32"
+        f"pto.import_reserved_buffer {{name = {quoted(call.kwargs['name'])}, "
+        f"peer_func = {symbol(call.kwargs['peer_func'])}}} -> i32"
     )
     ctx.bind(result, ctx.value(text, "i32", name))
 

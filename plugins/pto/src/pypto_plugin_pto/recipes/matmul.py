@@ -27,10 +27,20 @@ def _phase(call: Call) -> str:
     return f" {{accPhase = #pto<acc_phase {phase}>}}" if phase is not None else ""
 
 
+def _check_rank(ctx: Emission, call: Call, first: int) -> None:
+    """A batch of products is a product where there is one matrix on either side."""
+    if any(len(tile_type(call, at).shape) > 2 for at in (first, first + 1)):
+        raise ctx.error(
+            "the matrix unit multiplies one matrix by another, not batches of them",
+            remedy="run the pass FlattenTileNdTo2D before, or loop over the batch and multiply its matrices",
+        )
+
+
 def product(mnemonic: str) -> OwnRecipe:
     """Left, right and perhaps a bias."""
 
     def write(ctx: Emission, call: Call, result: Var | None) -> None:
+        _check_rank(ctx, call, 0)
         _check_pair(ctx, call, 0)
         ins = [ctx.storage.handle(a) for a in call.args]
         instruction(ctx, mnemonic, ins, ctx.output(result), after=_phase(call))
@@ -42,6 +52,7 @@ def accumulated(mnemonic: str) -> OwnRecipe:
     """Accumulator, left, right and perhaps the condition under which the accumulator is started anew."""
 
     def write(ctx: Emission, call: Call, result: Var | None) -> None:
+        _check_rank(ctx, call, 1)
         _check_pair(ctx, call, 1)
         condition = given(call, 3)
         known = _known(condition)
@@ -89,6 +100,8 @@ RECIPES: dict[str, OwnRecipe] = {
     "tile.matmul": product("tmatmul"),
     "tile.matmul_bias": product("tmatmul.bias"),
     "tile.matmul_acc": accumulated("tmatmul"),
+    "tile.batch_matmul": product("tmatmul"),
+    "tile.batch_matmul_acc": accumulated("tmatmul"),
     "tile.gemv": product("tgemv"),
     "tile.gemv_bias": product("tgemv.bias"),
     "tile.gemv_acc": accumulated("tgemv"),

@@ -89,6 +89,10 @@ def create(ctx: Emission, call: Call, result: Var | None) -> None:
     ctx.output(result)
 
 
+def alloc(ctx: Emission, call: Call, result: Var | None) -> None:
+    """Nothing: each tile declares its buffer itself."""
+
+
 def extract(ctx: Emission, call: Call, result: Var | None) -> None:
     """A window copied into a tile of its own."""
     source, out = ctx.storage.handle(call.args[0]), ctx.output(result)
@@ -167,6 +171,7 @@ def _same_columns(source: TileType, target: TileType) -> bool:
 
 
 RECIPES: dict[str, OwnRecipe] = {
+    "tile.alloc": alloc,
     "tile.load": load,
     "tile.store": store,
     "tile.move": move,

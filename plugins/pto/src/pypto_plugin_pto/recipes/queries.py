@@ -27,7 +27,7 @@ def position(name: str) -> OwnRecipe:
     """A number that the runtime passes as a parameter of its own."""
 
     def write(ctx: Emission, call: Call, result: Var | None) -> None:
-        value = ctx.signature.hidden(f"__pypto_spmd_{name}")
+        value = ctx.position(name)
         kind = call.type
         assert isinstance(kind, ScalarType)
         if result is not None:

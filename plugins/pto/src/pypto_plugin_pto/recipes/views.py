@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from attrs import evolve
+
 from pypto_core.ir import (
     Call,
     ConstInt,
@@ -11,8 +13,11 @@ from pypto_core.ir import (
     TileType,
     Var,
     const_index,
+    dims_equal,
+    is_const,
     replace,
 )
+from pypto_core.ops import dims_text
 from pypto_plugin_pto.emission import Emission, OwnRecipe
 from pypto_plugin_pto.recipes.memory import elements
 from pypto_plugin_pto.recipes.writing import check_element, given, instruction, tile_type
@@ -104,6 +109,27 @@ def tensor_reshape(ctx: Emission, call: Call, result: Var | None) -> None:
     ctx.bind_tensor(result, made)
 
 
+def tensor_view(ctx: Emission, call: Call, result: Var | None) -> None:
+    """The same elements under the name of another layout, which is right only where they lie in the same order."""
+    handle, kind = ctx.tensors.handle(call.args[0]), call.type
+    assert isinstance(kind, TensorType)
+    layout, stride = layout_of(kind)
+    if not handle.is_whole:
+        raise ctx.error(
+            "a window of a tensor can't be read in another layout",
+            remedy="name the layout of the tensor first, and take the window of the result",
+        )
+    steps = zip(kind.shape, stride, handle.stride, strict=True)
+    if not all(is_const(extent, 1) or dims_equal(new, old) for extent, new, old in steps):
+        raise ctx.error(
+            f"read as {layout.name}, the elements of this tensor would lie in another order than they do",
+            remedy=f"declare the parameter in that layout: pl.TensorView(layout=pl.TensorLayout.{layout.name})",
+            strides=dims_text(handle.stride),
+            wanted=dims_text(stride),
+        )
+    ctx.bind_tensor(result, evolve(handle, layout=layout, stride=stride))
+
+
 def tensor_same(ctx: Emission, call: Call, result: Var | None) -> None:
     """Other valid extents of the same tensor: accesses state their own."""
     ctx.bind_tensor(result, ctx.tensors.handle(call.args[0]))
@@ -123,5 +149,6 @@ RECIPES: dict[str, OwnRecipe] = {
     "tensor.slice": tensor_slice,
     "tensor.reshape": tensor_reshape,
     "tensor.set_validshape": tensor_same,
+    "tensor.view": tensor_view,
 }
 """Operator → recipe."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from pypto_core.contract import ArrayValue, ExecContext
 from pypto_core.ir import DataType, TileLayout, TileType
-from pypto_plugin_simulator.formats import Array, numpy_dtype
+from pypto_plugin_simulator.formats import Array, from_nibbles, numpy_dtype
 from pypto_plugin_simulator.meanings.parts import leading, whole
 from pypto_plugin_simulator.meanings.windows import corner, read_window
 
@@ -176,7 +176,4 @@ def from_bytes(data: Array, dtype: DataType) -> Array:
     if dtype.bits != 4:
         return data.view(kind)
     nibbles = np.stack([data & 0xF, data >> 4], axis=-1).reshape(-1)
-    if dtype.is_float:
-        return nibbles.view(kind)
-    signed = np.where(nibbles > 7, nibbles.astype(np.int16) - 16, nibbles) if dtype.is_signed else nibbles
-    return signed.astype(np.int8).astype(kind)
+    return from_nibbles(nibbles, dtype)

@@ -1,0 +1,1 @@
+"""Kernels as explicit buffers with destination operands."""

@@ -1,0 +1,1 @@
+"""Which kernels are written on buffers: a whole function, or none of it."""

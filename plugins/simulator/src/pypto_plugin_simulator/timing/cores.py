@@ -1,0 +1,112 @@
+"""From the steps of a run to one stream for each core."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import attrs
+
+from pypto_core.contract import Backend, OpExecutor
+from pypto_core.diagnostics import UserError
+from pypto_core.ir import AssignStmt, Call, Function, PipeType, Program, base_name, walk
+from pypto_plugin_simulator.cycles import cycles_of
+from pypto_plugin_simulator.timing.stream import Barrier, Extent, Flag, Item, SetFlag, WaitFlag, Work
+from pypto_plugin_simulator.trace import ByteRange, Step
+
+_ALL_PIPES = ("system.bar_all", "system.syncall")
+_CORE_FLAGS = ("system.sync_set", "system.sync_wait")
+
+
+@attrs.frozen(order=True)
+class Core:
+    """Where a stream runs: the launch that it belongs to, the block, and the vector core within the block."""
+
+    launch: int
+    block: int
+    subblock: int
+
+
+@attrs.frozen(eq=False)
+class Streams:
+    """What each core does.
+
+    ``untimed``: operators that ran on no pipe although they touch bytes, and how often. ``core_flags``: sets and waits
+    of each event between cores.
+    """
+
+    of: Mapping[Core, list[Item]]
+    untimed: Mapping[str, int]
+    core_flags: Mapping[int, tuple[int, int]]
+
+
+def streams_of(
+    steps: Iterable[Step], program: Program | Function, backend: Backend, executors: Mapping[str, OpExecutor]
+) -> Streams:
+    """Sort the steps by core and give the work its time. The program's own flags stay where they are."""
+    labels = _labels(program)
+    streams: dict[Core, list[Item]] = {}
+    untimed: dict[str, int] = {}
+    core_flags: dict[int, tuple[int, int]] = {}
+    for step in steps:
+        stream = streams.setdefault(
+            Core(step.launch, step.block.index, step.block.subblock), []
+        )
+        if step.kind == "sync":
+            stream += _mark(step, core_flags)
+        elif step.pipe is None:
+            untimed[step.op] = untimed.get(step.op, 0) + 1
+        else:
+            stream.append(
+                Work(
+                    index=step.index,
+                    pipe=step.pipe,
+                    cycles=cycles_of(backend, step, executors),
+                    reads=_extents(step.reads),
+                    writes=_extents(step.writes),
+                    label=labels.get(step.call) or step.op,
+                    span=step.span,
+                )
+            )
+    return Streams(streams, untimed, core_flags)
+
+
+def _extents(ranges: Iterable[ByteRange]) -> tuple[Extent, ...]:
+    return tuple((_area(r), r.start, r.stop) for r in ranges)
+
+
+def _area(touched: ByteRange) -> str:
+    return f"{touched.space.name} of {touched.storage}" if touched.storage else touched.space.name
+
+
+def _mark(step: Step, core_flags: dict[int, tuple[int, int]]) -> list[Item]:
+    """The flag or barrier of an operator that only orders others; none for those within one pipe."""
+    options: Mapping[str, Any] = step.call.kwargs
+    if step.op in _ALL_PIPES:
+        return [Barrier(step.span)]
+    if step.op in _CORE_FLAGS:
+        sets, waits = core_flags.get(options["event_id"], (0, 0))
+        is_set = step.op == "system.sync_set"
+        core_flags[options["event_id"]] = (sets + is_set, waits + (not is_set))
+        return []
+    if step.op not in ("system.sync_src", "system.sync_dst"):
+        return []
+    source, target = PipeType(options["set_pipe"]), PipeType(options["wait_pipe"])
+    if PipeType.ALL in (source, target) or source is target:
+        raise UserError(
+            f"an event goes from one pipe to another one, not from {source.name} to {target.name}",
+            code="SIM-041", span=step.span, remedy="name two pipes, or use a barrier",
+        )  # fmt: skip
+    flag = Flag(source, target, options["event_id"])
+    return [(SetFlag if step.op == "system.sync_src" else WaitFlag)(flag, step.span)]
+
+
+def _labels(program: Program | Function) -> dict[Call, str]:
+    """``result = operator`` for each call that is assigned; nodes are told apart by identity."""
+    functions = [program] if isinstance(program, Function) else program.functions.values()
+    return {
+        node.value: f"{base_name(node.var.name_hint)} = {node.value.op.name}"
+        for function in functions
+        for node in walk(function.body)
+        if isinstance(node, AssignStmt) and isinstance(node.value, Call)
+    }

@@ -1,0 +1,95 @@
+"""Programs that were compiled for every planner and machine give on bytes what they gave as values."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from bytes_kit import COUNT, check, cube_kernel, host, inputs_of, planned, targets
+
+from pypto_core.language import parse
+from pypto_core.run import as_program
+from pypto_core.testing import ALL_FEATURES, assert_same_behaviour, random_program
+
+EXAMPLES = Path(__file__).parents[3] / "examples" / "kernels"
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.stem)
+def test_examples(path: Path) -> None:
+    program = as_program(path)
+    names = runpy.run_path(str(path))
+    inputs = names["inputs"](np.random.default_rng(1)) if "inputs" in names else inputs_of(program, 1)
+    for backend, planner in targets(len(path.stem)):
+        check(program, inputs, backend, planner)
+
+
+def test_programs_without_a_plan_run_too() -> None:
+    for name in ("softmax", "matmul_acc", "add"):
+        program = as_program(EXAMPLES / f"{name}.py")
+        assert_same_behaviour(program, program, inputs_of(program, 2), host=host(), engine="bytes")
+
+
+@pytest.mark.parametrize("seed", range(COUNT))
+def test_random_programs(seed: int) -> None:
+    program = random_program(seed, 15 + seed % 30, features=ALL_FEATURES)
+    for backend, planner in targets(seed):
+        check(program, inputs_of(program, seed), backend, planner)
+
+
+@pytest.mark.parametrize("seed", range(COUNT))
+def test_products_of_all_types_and_pitches(seed: int) -> None:
+    program = cube_kernel(Random(seed))
+    inputs = {**inputs_of(program, seed), "n": 1 + seed % 40}
+    for backend, planner in targets(seed):
+        check(program, inputs, backend, planner)
+
+
+def test_a_run_reports_each_access_in_order() -> None:
+    steps: list[Any] = []
+    program = as_program(EXAMPLES / "softmax.py")
+    after, where = planned(program, "910b", "pypto")
+    host().engine("bytes").load()(after, inputs_of(program, 0), recorder=steps.append, **where)
+    assert [step.op for step in steps] == [
+        "tile.load", "tile.row_max", "tile.row_expand_sub", "tile.exp", "tile.row_sum", "tile.row_expand_div",
+        "tile.store",
+    ]  # fmt: skip
+    assert [step.index for step in steps] == list(range(7))
+    load, top, store = steps[0], steps[1], steps[-1]
+    assert [(r.space.name, r.storage, r.start, r.stop) for r in load.reads] == [("DDR", "x", 0, 64 * 64 * 4)]
+    assert load.writes[0].stop - load.writes[0].start == 64 * 64 * 4 and load.writes[0].storage == ""
+    assert load.pipe.name == "MTE2" and top.pipe.name == "V" and store.pipe.name == "MTE3"
+    assert sum(r.stop - r.start for r in top.writes) == 64 * 64 * 4 + 64 * 4  # its scratch and its result
+    assert [(r.space.name, r.storage) for r in store.writes] == [("DDR", "out")]
+    assert top.reads == load.writes and store.operands[0].shape == (64, 64)
+
+
+def test_windows_of_tensors_are_rows_of_bytes() -> None:
+    steps: list[Any] = []
+    program = parse("""
+import pypto_core.language as pl
+
+@pl.program
+class P:
+    @pl.function(type=pl.FunctionType.InCore)
+    def main(self, x: pl.Tensor[[8, 64], pl.FP16], out: pl.Out[pl.Tensor[[8, 64], pl.FP16]]):
+        t = pl.load(x, [2, 16], [3, 16])
+        pl.store(t, [4, 32], out)
+""")
+    x = np.arange(8 * 64).reshape(8, 64).astype(np.float16)
+    host().engine("bytes").load()(program, {"x": x}, recorder=steps.append)
+    rows = [(2 * (64 * r + 16), 2 * (64 * r + 32)) for r in (2, 3, 4)]
+    assert [(r.start, r.stop) for r in steps[0].reads] == rows
+    rows = [(2 * (64 * r + 32), 2 * (64 * r + 48)) for r in (4, 5, 6)]
+    assert [(r.start, r.stop) for r in steps[1].writes] == rows
+
+
+def test_blocks_have_memories_of_their_own() -> None:
+    steps: list[Any] = []
+    program = as_program(EXAMPLES / "add.py")
+    host().engine("bytes").load()(program, inputs_of(program, 0), block_num=3, recorder=steps.append)
+    assert {step.block.index for step in steps} == {0, 1, 2}
+    assert {step.block.count for step in steps} == {3}

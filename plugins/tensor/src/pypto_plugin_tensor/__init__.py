@@ -1,0 +1,1 @@
+"""Tensor-level passes."""

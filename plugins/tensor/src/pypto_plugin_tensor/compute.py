@@ -1,0 +1,228 @@
+"""Operators that compute: what each tensor operator is on tiles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pypto_core.diagnostics import UserError
+from pypto_core.ir import (
+    Call,
+    ConstFloat,
+    ConstInt,
+    DataType,
+    Expr,
+    TensorType,
+    TileType,
+    Var,
+    is_const,
+    static_shape,
+)
+from pypto_core.ops import active_registry
+from pypto_plugin_tensor import picking
+from pypto_plugin_tensor.kernel import ACC, MAT, VEC, Kernel, name_of, tile_type
+from pypto_plugin_tensor.shapes import dims, physical
+from pypto_plugin_tensor.values import Tile, Value
+
+_SCRATCHED = frozenset(
+    [f"row_{what}" for what in ("max", "min", "sum", "prod", "argmax", "argmin")]
+    + ["col_argmax", "col_argmin", "transpose"]
+)
+"""Operators whose instruction needs a scratch tile as large as its source."""
+_MIXED = {"add": "add", "sub": "sub", "mul": "mul", "div": "div", "maximum": "max", "minimum": "min"}
+"""Element-wise operators and the operators that do the same with one value per row or column."""
+_COMMUTE = frozenset({"add", "mul", "maximum", "minimum"})
+
+
+def compute(kernel: Kernel, var: Var, call: Call) -> Value:
+    """What a computed tensor becomes: a tile.
+
+    Raises UserError (PT374) for an operator that tiles don't have.
+    """
+    name = call.name.removeprefix("tensor.")
+    handler = _SPECIAL.get(name)
+    if handler is not None:
+        return handler(kernel, var, call)
+    if f"tile.{name}" not in active_registry():
+        raise UserError(
+            f"no tile operator does what '{call.name}' does",
+            code="PT374",
+            span=call.span,
+            remedy="compute it outside of the kernel, or write it with operators that `pypto ops tile` lists",
+        )
+    args = [
+        kernel.tile(kernel.value(a), name_of(a), call.span) if _is_tensor(a) else kernel.scalar(a)
+        for a in call.args
+    ]
+    if name in _SCRATCHED:
+        args.append(kernel.scratch(_tile(args[0]), call.span))
+    return _made(kernel, var, call, f"tile.{name}", args)
+
+
+def _made(
+    kernel: Kernel, var: Var, call: Call, name: str, args: list[Expr], options: dict[str, Any] | None = None
+) -> Tile:
+    """The tile operator's result as the value of a tensor variable."""
+    kind = _kind(kernel, call)
+    given = options if options is not None else _options(name, call)
+    tile = kernel.emit(name, args, given, like=var.name_hint, var=var.name_hint, span=call.span)
+    if len(tile_type(tile).shape) != len(kind.shape):
+        shape = dims(physical(kind, name_of(var), call.span, kernel.bounds))
+        tile = kernel.emit("tile.reshape", [tile, shape], like=var.name_hint, span=call.span)
+    return Tile(kind=kind, var=tile)
+
+
+def _operands(kernel: Kernel, call: Call) -> list[Expr]:
+    """Tensors as tiles, everything else as it is."""
+    return [
+        kernel.tile(kernel.value(a), name_of(a), call.span) if _is_tensor(a) else kernel.scalar(a)
+        for a in call.args
+    ]
+
+
+def _options(name: str, call: Call) -> dict[str, Any]:
+    """The options that the tile operator has too."""
+    op = active_registry()[name]
+    known = {p.name for p in op.params}
+    return {k: v for k, v in call.kwargs.items() if k in known}
+
+
+def _is_tensor(arg: Expr) -> bool:
+    return isinstance(arg.type, TensorType)
+
+
+def _tile(expr: Expr) -> Var:
+    assert isinstance(expr, Var) and isinstance(expr.type, TileType)
+    return expr
+
+
+def _kind(kernel: Kernel, call: Call) -> TensorType:
+    assert isinstance(call.type, TensorType)
+    return kernel.kind(call.type)
+
+
+def constant(value: float, dtype: DataType) -> Expr:
+    """A number as an element."""
+    return ConstFloat(float(value), dtype) if dtype.is_float else ConstInt(int(value), dtype)
+
+
+# -- operators with rules of their own
+
+
+def _binary(kernel: Kernel, var: Var, call: Call) -> Value:
+    """Equal shapes go element by element; a row or column beside a matrix is spread over it."""
+    name = call.name.removeprefix("tensor.")
+    lhs, rhs = (kernel.value(a) for a in call.args[:2])
+    whole = _kind(kernel, call)
+    left_small, right_small = (_line(v.kind, whole) for v in (lhs, rhs))
+    left, right = (kernel.tile(v, name_of(a), call.span) for v, a in zip((lhs, rhs), call.args, strict=False))
+    if left_small is None and right_small is None:
+        return _made(kernel, var, call, f"tile.{name}", [left, right])
+    if left_small is not None and name in _COMMUTE and right_small is None:
+        left, right, left_small, right_small = right, left, right_small, left_small
+    if left_small is not None:
+        left = _spread(kernel, left, whole, left_small, call)
+    if right_small is not None and name not in _MIXED:
+        right, right_small = _spread(kernel, right, whole, right_small, call), None
+    if right_small is None:
+        return _made(kernel, var, call, f"tile.{name}", [left, right])
+    return _made(kernel, var, call, f"tile.{right_small}_expand_{_MIXED[name]}", [left, right], {})
+
+
+def _line(kind: TensorType, whole: TensorType) -> str | None:
+    """``row`` for one value per row of ``whole``, ``col`` for one per column, None for the shape itself."""
+    if len(kind.shape) != len(whole.shape) or len(whole.shape) < 2:
+        return None
+    if is_const(kind.shape[-1], 1) and not is_const(whole.shape[-1], 1):
+        return "row"
+    if is_const(kind.shape[-2], 1) and not is_const(whole.shape[-2], 1):
+        return "col"
+    return None
+
+
+def _spread(kernel: Kernel, tile: Var, whole: TensorType, line: str, call: Call) -> Var:
+    shape = physical(whole, "the result", call.span, kernel.bounds)
+    options = {"dtype": tile_type(tile).dtype, "target_memory": VEC}
+    target = kernel.emit(
+        "tile.create", [dims(shape)], options, like=tile.name_hint, span=call.span, role="tmp"
+    )
+    return kernel.emit(f"tile.{line}_expand", [target, tile], like=tile.name_hint, span=call.span)
+
+
+def _cast(kernel: Kernel, var: Var, call: Call) -> Value:
+    """To the type that the elements have already, a cast is nothing."""
+    value = kernel.value(call.args[0])
+    if value.kind.dtype is call.kwargs["target_type"]:
+        return Tile(kind=_kind(kernel, call), var=kernel.tile(value, name_of(call.args[0]), call.span))
+    if isinstance(value, Tile) and tile_type(value.var).dtype is value.kind.dtype and _is_product(value):
+        # A product that is only narrowed may be narrowed on its way out of the accumulator.
+        options = _options("tile.cast", call)
+        tile = kernel.emit(
+            "tile.cast", [value.var], options, like=var.name_hint, var=var.name_hint, span=call.span
+        )
+        return Tile(kind=_kind(kernel, call), var=tile)
+    return _made(kernel, var, call, "tile.cast", [kernel.tile(value, name_of(call.args[0]), call.span)])
+
+
+def _is_product(value: Tile) -> bool:
+    return tile_type(value.var).memory_space is ACC
+
+
+def _ramp(kernel: Kernel, var: Var, call: Call) -> Value:
+    return _made(kernel, var, call, "tile.ci", [kernel.scalar(a) for a in call.args])
+
+
+def _expand_clone(kernel: Kernel, var: Var, call: Call) -> Value:
+    """A copy stretched to the target: each axis of one is spread."""
+    source, whole = kernel.value(call.args[0]), _kind(kernel, call)
+    tile = kernel.tile(source, name_of(call.args[0]), call.span)
+    have, wanted = static_shape(source.kind.shape), static_shape(whole.shape)
+    if have is None or wanted is None or len(have) != 2 or len(wanted) != 2:
+        raise UserError(
+            "only matrices of constant extents are stretched", code="PT374", span=call.span,
+            facts={"src": repr(source.kind), "target": repr(whole)}, remedy="reshape it to two axes",
+        )  # fmt: skip
+    if have[1] == 1 and wanted[1] != 1:
+        rows = TensorType((have[0], wanted[1]), whole.dtype)
+        tile, have = _spread(kernel, tile, rows, "row", call), (have[0], wanted[1])
+    if have[0] == 1 and wanted[0] != 1:
+        tile = _spread(kernel, tile, whole, "col", call)
+    return Tile(kind=whole, var=tile)
+
+
+def _rsqrt(kernel: Kernel, var: Var, call: Call) -> Value:
+    """The precise form needs a scratch tile."""
+    tile = kernel.tile(kernel.value(call.args[0]), name_of(call.args[0]), call.span)
+    args: list[Expr] = [tile]
+    if call.kwargs.get("high_precision"):
+        args.append(kernel.scratch(tile, call.span))
+    return _made(kernel, var, call, "tile.rsqrt", args)
+
+
+def _with_target_tile(kernel: Kernel, var: Var, call: Call) -> Value:
+    """The target gives nothing but its shape, and may be undefined."""
+    args = [
+        kernel.tile(kernel.value(a), name_of(a), call.span) if _is_tensor(a) else kernel.scalar(a)
+        for a in call.args
+    ]
+    return _made(kernel, var, call, f"tile.{call.name.removeprefix('tensor.')}", args)
+
+
+def _create_l1(kernel: Kernel, var: Var, call: Call) -> Value:
+    kind = _kind(kernel, call)
+    options = {"dtype": kind.dtype, "target_memory": MAT}
+    return _made(kernel, var, call, "tile.create", [kernel.scalar(call.args[0])], options)
+
+
+_SPECIAL: dict[str, Callable[[Kernel, Var, Call], Value]] = {
+    **dict.fromkeys((*_MIXED, "rem", "fmod", "and", "or", "shl", "shr"), _binary),
+    "cast": _cast,
+    "ci": _ramp,
+    "create_l1": _create_l1,
+    "expand_clone": _expand_clone,
+    "rsqrt": _rsqrt,
+    "expands": _with_target_tile,
+    "gather": picking.gather,
+}
+
+__all__ = ["compute", "constant"]

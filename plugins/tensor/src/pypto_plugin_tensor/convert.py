@@ -1,0 +1,374 @@
+"""ConvertTensorToTileOps: kernels that compute on tensors load, compute on tiles and store.
+
+One walk over each kernel. Tensors in global memory stay what they are; windows of them are loaded where they were
+taken, computed tensors are tiles, and writes are stores. A kernel that returns a computed tensor gets a parameter to
+store it to, and its callers make the tensor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pypto_core.diagnostics import OpError, UserError
+from pypto_core.ir import (
+    AssignStmt,
+    Call,
+    EvalStmt,
+    Expr,
+    ForStmt,
+    Function,
+    GlobalVar,
+    IfStmt,
+    MakeTuple,
+    Program,
+    ReturnStmt,
+    ScopeStmt,
+    SeqStmts,
+    Stmt,
+    TensorType,
+    Var,
+    WhileStmt,
+    YieldStmt,
+    flatten,
+    replace,
+    seq,
+    static_dim,
+    walk,
+)
+from pypto_core.ops import create_call
+from pypto_core.verify import is_tile_compute
+from pypto_plugin_tensor import flow, matrix
+from pypto_plugin_tensor.accumulators import find_accumulators
+from pypto_plugin_tensor.compute import compute, constant
+from pypto_plugin_tensor.kernel import Kernel, name_of
+from pypto_plugin_tensor.results import Results, pass_results
+from pypto_plugin_tensor.storage import is_atomic
+from pypto_plugin_tensor.values import Fresh, Global, Tile, Value, Window, flat
+
+
+def convert_tensor_to_tile_ops(program: Program, ctx: Any) -> Program:
+    """The program with kernels on tiles; the same object when they are already.
+
+    Raises UserError where a kernel does what no tile can (PT372 to PT377).
+    """
+    changed: dict[str, Function] = {}
+    results: dict[str, Results] = {}
+    for function in program:
+        if function.is_incore and computes_on_tensors(function):
+            converter = Converter(function, program.functions, ctx)
+            changed[function.name] = converter.run()
+            if converter.results.types:
+                results[function.name] = converter.results
+    if not changed:
+        return program
+    functions = [changed.get(f.name, f) for f in program]
+    return pass_results(replace(program, functions=functions), results)
+
+
+def computes_on_tensors(function: Function) -> bool:
+    """Whether a kernel has an operator on tensors that tiles have too, or hands on a tensor that it computes."""
+    return any(isinstance(node, Call) and is_tile_compute(node.name) for node in walk(function.body))
+
+
+class Converter(Kernel):
+    """The conversion of one kernel."""
+
+    def __init__(self, function: Function, functions: Mapping[str, Function], ctx: Any) -> None:
+        super().__init__(function, functions, ctx)
+        self.accumulators = find_accumulators(function)
+        self.results = Results(function)
+
+    def run(self) -> Function:
+        """The new function."""
+        self.block(self.function.body)
+        body = seq(flat(self.out), self.function.body.span)
+        return self.results.extended(replace(self.function, body=body))
+
+    def block(self, body: Stmt | None) -> None:
+        """Convert the statements of a region, in order."""
+        for stmt in flatten(body):
+            at = len(self.out)
+            self.statement(stmt)
+            if stmt.leading_comments:
+                self._comment(stmt.leading_comments, at)
+
+    def _comment(self, comments: tuple[str, ...], at: int) -> None:
+        """Comments go to the first statement that came of theirs; or to the next one where none did."""
+        first = next((i for i in range(at, len(self.out)) if isinstance(self.out[i], Stmt)), None)
+        if first is None:
+            self.out.append(SeqStmts((), leading_comments=comments))
+            return
+        stmt = self.out[first]
+        assert isinstance(stmt, Stmt)
+        self.out[first] = replace(stmt, leading_comments=comments)
+
+    def statement(self, stmt: Stmt) -> None:
+        """Convert one statement."""
+        if isinstance(stmt, AssignStmt):
+            self.assign(stmt)
+        elif isinstance(stmt, EvalStmt):
+            self.evaluate(stmt)
+        elif isinstance(stmt, ForStmt | WhileStmt):
+            flow.loop(self, stmt)
+        elif isinstance(stmt, IfStmt):
+            flow.branch(self, stmt)
+        elif isinstance(stmt, ReturnStmt):
+            self.put(replace(self.results.returned(self, stmt), leading_comments=()))
+        elif isinstance(stmt, YieldStmt):
+            self.tail = stmt
+        elif isinstance(stmt, ScopeStmt):
+            self.put(replace(stmt, body=flow.region(self, stmt.body), leading_comments=()))
+        else:
+            self.put(replace(stmt, leading_comments=()))
+
+    tail: YieldStmt | None = None
+
+    # -- calls
+
+    def assign(self, stmt: AssignStmt) -> None:
+        """``var = value``."""
+        var, value = stmt.var, stmt.value
+        if isinstance(value, Call) and value.name.startswith("tensor."):
+            self.tensor_call(var, value)
+        elif isinstance(var.type, TensorType) and isinstance(value, Var):
+            self.values[var] = self.value(value)
+        elif isinstance(value, Call):
+            self._bind(var, self.other_call(value), stmt)
+        else:
+            self._bind(var, self.scalar(value), stmt)
+
+    def _bind(self, var: Var, value: Expr, stmt: AssignStmt) -> None:
+        """Something other than a tensor operator keeps its variable."""
+        if isinstance(var.type, TensorType):
+            assert isinstance(value.type, TensorType)
+            self.put(AssignStmt(var, value, span=stmt.span))
+            self.define(var, Global(kind=var.type, var=var))
+            return
+        self.put(
+            AssignStmt(var, value, span=stmt.span)
+            if value is not stmt.value
+            else replace(stmt, leading_comments=())
+        )
+
+    def evaluate(self, stmt: EvalStmt) -> None:
+        """A call for its effect."""
+        call = stmt.expr
+        if not isinstance(call, Call):
+            self.put(replace(stmt, leading_comments=(), expr=self.scalar(call)))
+        elif call.name == "tensor.assemble":
+            self.effect(self._store(call, "out"))
+        elif call.name == "tensor.write":
+            self.write(call)
+        elif call.name.startswith("tensor."):
+            pass  # pure, and nobody looks at the result
+        else:
+            new = self.other_call(call)
+            self.put(replace(stmt, leading_comments=(), expr=new))
+
+    def tensor_call(self, var: Var, call: Call) -> None:
+        """An operator on tensors."""
+        handler = _HANDLERS.get(call.name)
+        try:
+            value = handler(self, var, call) if handler is not None else compute(self, var, call)
+        except OpError as error:
+            raise error.located(call.span) from error.__cause__
+        if isinstance(value, Value):
+            self.define(var, value)
+
+    def other_call(self, call: Call) -> Call:
+        """A call of a tile operator or a function: tensors are memory there."""
+        if isinstance(call.op, GlobalVar):
+            return self._rebuilt(call, tuple(self._memory(a, call) for a in call.args))
+        args = [
+            self._memory(a, call) if isinstance(a.type, TensorType) else self.scalar(a) for a in call.args
+        ]
+        windows = [i for i, a in enumerate(call.args) if isinstance(self.values.get(a), Window)]  # type: ignore[arg-type]
+        for i in windows:
+            value = self.value(call.args[i])
+            assert isinstance(value, Window)
+            at = 1
+            offsets = args[at]
+            assert isinstance(offsets, MakeTuple)
+            args[at] = MakeTuple(self.place(value, offsets.elements)[1], span=offsets.span)
+        return self._rebuilt(call, tuple(args))
+
+    def _rebuilt(self, call: Call, args: tuple[Expr, ...]) -> Call:
+        if all(a is b for a, b in zip(args, call.args, strict=True)):
+            return call
+        if isinstance(call.op, GlobalVar):
+            return replace(call, args=args)
+        return create_call(call.name, args, call.kwargs, call.span, call.attrs)
+
+    def _memory(self, arg: Expr, call: Call) -> Expr:
+        """A tensor operand of something that works on memory."""
+        if not isinstance(arg.type, TensorType):
+            return self.scalar(arg)
+        value = self.value(arg)
+        if isinstance(value, Global):
+            return value.var
+        if isinstance(value, Window) and call.name in ("tile.load", "tile.store"):
+            return value.base
+        raise UserError(
+            f"'{call.name}' works on memory, and '{name_of(arg)}' is computed on chip",
+            code="PT376",
+            span=call.span,
+            remedy="write it into a tensor first, or use the operator that works on tensors",
+        )
+
+    # -- operators that are about memory
+
+    def slice(self, var: Var, call: Call) -> Value | None:
+        """``tensor.slice``: a window of memory, or of a tile."""
+        value, kind = self.value(call.args[0]), self.kind(_tensor(call))
+        extents, offsets = _elements(call.args[1], self), _elements(call.args[2], self)
+        dropped = tuple(v for e in _elements_or_none(call, 4) if (v := static_dim(e)) is not None)
+        if isinstance(value, Tile | Fresh):
+            return self._tile_slice(var, call, value, kind)
+        base, place = self.place(value, offsets)
+        if isinstance(value, Window):
+            full = list(extents)
+            for axis in value.dropped:
+                full.insert(axis, value.extents[axis])
+            kept = [a for a in range(len(full)) if a not in value.dropped]
+            dropped = tuple(sorted((*value.dropped, *(kept[a] for a in dropped))))
+            extents = tuple(full)
+        clamp = bool(call.kwargs.get("clamp"))
+        return Window(
+            kind=kind, base=base, offsets=place, extents=extents, dropped=dropped, clamp=clamp,
+            volatile=self.is_written(base),
+        )  # fmt: skip
+
+    def _tile_slice(self, var: Var, call: Call, value: Value, kind: TensorType) -> Value:
+        args = [self.tile(value, name_of(call.args[0]), call.span), *(self.scalar(a) for a in call.args[1:])]
+        options = {k: v for k, v in call.kwargs.items() if k != "clamp"}
+        tile = self.emit("tile.slice", args, options, like=var.name_hint, var=var.name_hint, span=call.span)
+        if len(kind.shape) == 1:
+            tile = self.emit(
+                "tile.reshape", [tile, MakeTuple(kind.shape)], like=var.name_hint, span=call.span
+            )
+        return Tile(kind=kind, var=tile)
+
+    def assemble(self, var: Var, call: Call) -> Value | None:
+        """``tensor.assemble``: a store, or a part of a tile."""
+        target, source = self.value(call.args[0]), self.value(call.args[1])
+        if isinstance(target, Global | Window):
+            store = self._store(call, name_of(call.args[1]))
+            if isinstance(target, Window):
+                self.effect(store)
+                self.values[var] = target
+                return None
+            new = Var(var.name_hint, store.type, span=var.span)
+            self.put(AssignStmt(new, store, span=call.span))
+            self.storage.places[new] = self.storage.places[var]
+            assert isinstance(store.type, TensorType)
+            return Global(kind=store.type, var=new)
+        if is_atomic(call):
+            raise UserError(
+                f"'{name_of(call.args[0])}' is computed on chip, where nothing else adds to it at the same time",
+                code="PT376", span=call.span, remedy="use pl.add, or assemble into a tensor parameter",
+            )  # fmt: skip
+        like = name_of(call.args[1])
+        part = self.tile(source, like, call.span)
+        args = [self.tile(target, name_of(call.args[0]), call.span), part, self.scalar(call.args[2])]
+        tile = self.emit("tile.assemble", args, like=var.name_hint, var=var.name_hint, span=call.span)
+        return Tile(kind=self.kind(_tensor(call)), var=tile)
+
+    def _store(self, call: Call, like: str) -> Call:
+        target, source = self.value(call.args[0]), self.value(call.args[1])
+        assert isinstance(target, Global | Window)
+        return self.store(source, target, _elements(call.args[2], self), dict(call.kwargs), call.span, like)
+
+    def read(self, var: Var, call: Call) -> None:
+        """``tensor.read``: of memory as it is, of a tile by the vector unit."""
+        value, index = self.value(call.args[0]), _elements(call.args[1], self)
+        if isinstance(value, Global | Window):
+            base, place = self.place(value, index)
+            new: Expr = create_call("tensor.read", [base, MakeTuple(place)], {}, call.span, call.attrs)
+        else:
+            tile = self.tile(value, name_of(call.args[0]), call.span)
+            new = create_call("tile.read", [tile, MakeTuple(index)], {}, call.span)
+        self.put(AssignStmt(var, new, span=call.span))
+
+    def write(self, call: Call) -> None:
+        """``tensor.write``."""
+        value, index = self.value(call.args[0]), _elements(call.args[1], self)
+        number = self.scalar(call.args[2])
+        if isinstance(value, Global | Window):
+            base, place = self.place(value, index)
+            self.effect(
+                create_call("tensor.write", [base, MakeTuple(place), number], {}, call.span, call.attrs)
+            )
+        else:
+            tile = self.tile(value, name_of(call.args[0]), call.span)
+            self.effect(create_call("tile.write", [tile, MakeTuple(index), number], {}, call.span))
+
+    def dim(self, var: Var, call: Call) -> None:
+        """``tensor.dim``: what the type says."""
+        value, axis = self.value(call.args[0]), static_dim(call.args[1])
+        assert axis is not None
+        if isinstance(value, Global):
+            new: Expr = create_call("tensor.dim", [value.var, *call.args[1:]], {}, call.span)
+        else:
+            new = self.scalar(value.kind.shape[axis])
+        self.put(AssignStmt(var, new, span=call.span))
+
+    def query(self, var: Var, call: Call) -> None:
+        """The block that runs the kernel."""
+        new = create_call(f"tile.{call.name.removeprefix('tensor.')}", (), {}, call.span)
+        self.put(AssignStmt(var, new, span=call.span))
+
+    def made(self, var: Var, call: Call) -> Value:
+        """``tensor.create`` and ``tensor.full``: a tile as soon as somebody wants one."""
+        kind = self.kind(_tensor(call))
+        fill = self.scalar(call.args[1]) if call.name == "tensor.full" else None
+        init = call.kwargs.get("init_value")
+        if init is not None:
+            fill = constant(init, kind.dtype)
+        return Fresh(kind=kind, fill=fill)
+
+    def same(self, var: Var, call: Call) -> Value | None:
+        """Another look at the same memory: ``tensor.view``."""
+        value = self.value(call.args[0])
+        if isinstance(value, Global):
+            new = create_call(call.name, [value.var], call.kwargs, call.span, call.attrs)
+            made = Var(var.name_hint, new.type, span=var.span)
+            self.put(AssignStmt(made, new, span=call.span))
+            self.storage.places[made] = self.storage.places[var]
+            assert isinstance(new.type, TensorType)
+            return Global(kind=new.type, var=made)
+        self.values[var] = value
+        return None
+
+
+def _tensor(call: Call) -> TensorType:
+    assert isinstance(call.type, TensorType)
+    return call.type
+
+
+def _elements(expr: Expr, kernel: Kernel) -> tuple[Expr, ...]:
+    assert isinstance(expr, MakeTuple)
+    return tuple(kernel.scalar(e) for e in expr.elements)
+
+
+def _elements_or_none(call: Call, index: int) -> tuple[Expr, ...]:
+    expr = call.args[index] if index < len(call.args) else None
+    return expr.elements if isinstance(expr, MakeTuple) else ()
+
+
+_HANDLERS: dict[str, Callable[[Converter, Var, Call], Value | None]] = {
+    "tensor.slice": Converter.slice,
+    "tensor.assemble": Converter.assemble,
+    "tensor.read": Converter.read,
+    "tensor.dim": Converter.dim,
+    "tensor.create": Converter.made,
+    "tensor.full": Converter.made,
+    "tensor.view": Converter.same,
+    "tensor.matmul": matrix.matmul,
+    "tensor.matmul_acc": matrix.matmul_acc,
+    "tensor.get_block_idx": Converter.query,
+    "tensor.get_block_num": Converter.query,
+    "tensor.get_subblock_idx": Converter.query,
+}
+
+__all__ = ["Converter", "convert_tensor_to_tile_ops"]

@@ -1,0 +1,80 @@
+"""Picking elements of tensors: by index along the last axis, and by a mask that repeats."""
+
+from __future__ import annotations
+
+from pypto_core.diagnostics import UserError
+from pypto_core.ir import (
+    INDEX_ONE,
+    INDEX_ZERO,
+    AssignStmt,
+    Call,
+    DataType,
+    ForStmt,
+    IterArg,
+    MakeTuple,
+    TensorType,
+    Var,
+    YieldStmt,
+    const_index,
+    is_const,
+    scalar_type,
+    seq,
+)
+from pypto_core.ops import create_call
+from pypto_plugin_tensor.kernel import VEC, Kernel, name_of, tile_type
+from pypto_plugin_tensor.shapes import dims, physical
+from pypto_plugin_tensor.values import Tile, Value, flat
+
+
+def gather(kernel: Kernel, var: Var, call: Call) -> Value:
+    """``tensor.gather``: the instruction counts the elements of a tile, so each row is a tile of its own."""
+    kind = call.type
+    assert isinstance(kind, TensorType)
+    kind = kernel.kind(kind)
+    source = kernel.tile(kernel.value(call.args[0]), name_of(call.args[0]), call.span)
+    if len(call.args) == 1:
+        options = {k: v for k, v in call.kwargs.items() if k in ("mask_pattern", "output_dtype")}
+        tile = kernel.emit(
+            "tile.gather_mask", [source], options, like=var.name_hint, var=var.name_hint, span=call.span
+        )
+        return Tile(kind=kind, var=tile)
+    index = kernel.tile(kernel.value(call.args[1]), name_of(call.args[1]), call.span)
+    if len(kind.shape) != 2 or call.kwargs.get("dim", -1) not in (-1, 1):
+        raise UserError(
+            "elements are picked along the last axis of a matrix",
+            code="PT374",
+            span=call.span,
+            facts={"input": repr(call.args[0].type), "dim": call.kwargs.get("dim", -1)},
+            remedy="transpose the tensor, or loop over its other axes",
+        )
+    if is_const(kind.shape[0], 1) and is_const(tile_type(source).shape[0], 1):
+        scratch = kernel.scratch(index, call.span)
+        args = [source, index, scratch]
+        return Tile(
+            kind=kind,
+            var=kernel.emit("tile.gather", args, like=var.name_hint, var=var.name_hint, span=call.span),
+        )
+    return Tile(kind=kind, var=_row_by_row(kernel, var, call, kind, source, index))
+
+
+def _row_by_row(kernel: Kernel, var: Var, call: Call, kind: TensorType, source: Var, index: Var) -> Var:
+    span, like = call.span, var.name_hint
+    rows, columns = physical(kind, name_of(var), span, kernel.bounds)
+    made = {"dtype": kind.dtype, "target_memory": VEC}
+    start = kernel.emit("tile.create", [dims((rows, columns))], made, like=like, span=span, role="tmp")
+    carry = IterArg(kernel.names.fresh(like, "iter"), start.type, start, span=span)
+    row = Var(kernel.names.fresh("row", "idx"), scalar_type(DataType.INDEX), span=span)
+    outer, kernel.out = kernel.out, []
+    place = MakeTuple((row, INDEX_ZERO))
+    width = tile_type(source).shape[-1]
+    line = kernel.emit("tile.slice", [source, dims((1, width)), place], like=name_of(source), span=span)
+    picks = kernel.emit("tile.slice", [index, dims((1, columns)), place], like=name_of(index), span=span)
+    found = kernel.emit("tile.gather", [line, picks, kernel.scratch(picks, span)], like=like, span=span)
+    part = create_call("tile.assemble", [carry, found, place], {}, span)
+    new = Var(kernel.names.fresh(like, "tile"), part.type, span=span)
+    kernel.put(AssignStmt(new, part, span=span))
+    kernel.put(YieldStmt((new,), span=span))
+    body, kernel.out = seq(flat(kernel.out), span), outer
+    result = Var(var.name_hint, start.type, span=span)
+    kernel.put(ForStmt(row, INDEX_ZERO, const_index(rows), INDEX_ONE, (carry,), body, (result,), span=span))
+    return result

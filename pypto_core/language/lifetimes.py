@@ -1,0 +1,146 @@
+"""Which names of a Python function are read again after each of its blocks: found in the syntax, before it is read.
+
+A block is what stands below one ``with``, ``for``, ``while``, ``if`` or ``else``, or the function's own body.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+import attrs
+
+FUNCTION, SCOPE, BRANCH, LOOP = "function", "scope", "branch", "loop"
+Names = frozenset[str]
+_NONE: Names = frozenset()
+
+
+@attrs.frozen(eq=False)
+class Block:
+    """One block. ``read_later``: names whose value at its end is read afterwards, in a next trip of a loop too."""
+
+    kind: str
+    read_later: Names
+
+
+@attrs.define(eq=False)
+class Lifetimes:
+    """What the syntax of a function says of its names.
+
+    ``block_of`` finds the block of a statement by the statement's identity. ``constant_names`` may stand for one value
+    each time they are read: they are assigned once, or several times but neither in a loop nor both in and
+    outside of a branch.
+    """
+
+    block_of: dict[int, Block] = attrs.field(factory=lambda: dict[int, Block]())
+    constant_names: Names = _NONE
+
+    @classmethod
+    def of(cls, function: ast.FunctionDef) -> Lifetimes:
+        """Look through a function."""
+        found = cls({}, _constant_names(function))
+        found._mark(_Effects(function.body), function.body, FUNCTION, _NONE, _NONE)
+        return found
+
+    def _mark(
+        self, effects: _Effects, stmts: Sequence[ast.stmt], kind: str, after: Names, at_exit: Names
+    ) -> None:
+        """Note the block of each statement; ``at_exit``: names read where a break or continue leads."""
+        jumps = any(isinstance(stmt, ast.Break | ast.Continue) for stmt in stmts)
+        block = Block(kind, after | at_exit if jumps else after)
+        live = block.read_later
+        for stmt in reversed(stmts):
+            self.block_of[id(stmt)] = block
+            if isinstance(stmt, ast.If):
+                self._mark(effects, stmt.body, BRANCH, live, at_exit)
+                self._mark(effects, stmt.orelse, BRANCH, live, at_exit)
+            elif isinstance(stmt, ast.With):
+                self._mark(effects, stmt.body, SCOPE, live, at_exit)
+            elif isinstance(stmt, ast.For | ast.While):
+                after_trip = live | effects.of[id(stmt)][0]
+                self._mark(effects, stmt.body, LOOP, after_trip, after_trip)
+            reads, sets = effects.of[id(stmt)]
+            live = live - sets | reads
+
+
+class _Effects:
+    """For each statement the names that it reads before it sets them, and those that it sets on every path."""
+
+    def __init__(self, body: Sequence[ast.stmt]) -> None:
+        self.of: dict[int, tuple[Names, Names]] = {}
+        self._everything = frozenset(
+            part.id for stmt in body for part in ast.walk(stmt) if isinstance(part, ast.Name)
+        )
+        self._block(body)
+
+    def _block(self, stmts: Sequence[ast.stmt]) -> tuple[Names, Names]:
+        reads, sets = _NONE, _NONE
+        for stmt in reversed(stmts):
+            found = self.of[id(stmt)] = self._statement(stmt)
+            reads, sets = reads - found[1] | found[0], sets | found[1]
+        return reads, sets
+
+    def _statement(self, stmt: ast.stmt) -> tuple[Names, Names]:
+        own = _assigned(stmt)
+        if isinstance(stmt, ast.If):
+            (a, b), (c, d) = self._block(stmt.body), self._block(stmt.orelse)
+            return a | c | _read(stmt.test), b & d
+        if isinstance(stmt, ast.With):
+            reads, sets = self._block(stmt.body)
+            return (reads - own).union(*(_read(item.context_expr) for item in stmt.items)), sets | own
+        if isinstance(stmt, ast.For | ast.While):
+            reads, _ = self._block(stmt.body)  # it may make no trip at all, so that it sets nothing for sure
+            return reads - own | _read(stmt.iter if isinstance(stmt, ast.For) else stmt.test), _NONE
+        # What follows a return is not reached.
+        return _read(stmt), self._everything if isinstance(stmt, ast.Return) else own
+
+
+def _read(node: ast.AST) -> Names:
+    """Names that an expression or a simple statement reads; an assigned window or element reads its owner."""
+    return frozenset(
+        part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load)
+    )
+
+
+def _assigned(stmt: ast.stmt) -> Names:
+    """Names that a statement itself assigns, not those in its blocks."""
+    targets: list[ast.AST] = []
+    if isinstance(stmt, ast.Assign):
+        targets = list(stmt.targets)
+    elif isinstance(stmt, ast.AnnAssign | ast.For):
+        targets = [stmt.target]
+    elif isinstance(stmt, ast.With):
+        targets = [item.optional_vars for item in stmt.items if item.optional_vars is not None]
+    return frozenset(
+        part.id
+        for target in targets
+        for part in ast.walk(target)
+        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
+    )
+
+
+def _constant_names(function: ast.FunctionDef) -> Names:
+    places: dict[str, list[str]] = {}
+    arguments = function.args
+    for arg in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+        places.setdefault(arg.arg, []).append(FUNCTION)
+    for stmt, kind in _statements(function.body, FUNCTION):
+        for name in _assigned(stmt):
+            places.setdefault(name, []).append(LOOP if isinstance(stmt, ast.For) else kind)
+    return frozenset(name for name, kinds in places.items() if _is_constant(kinds))
+
+
+def _is_constant(kinds: list[str]) -> bool:
+    return len(kinds) == 1 or (LOOP not in kinds and len({kind == BRANCH for kind in kinds}) == 1)
+
+
+def _statements(stmts: Sequence[ast.stmt], kind: str) -> Iterator[tuple[ast.stmt, str]]:
+    """Every statement with what it stands in: a loop counts more than a branch, a branch more than a scope."""
+    for stmt in stmts:
+        yield stmt, kind
+        if isinstance(stmt, ast.For | ast.While):
+            inner = LOOP
+        else:
+            inner = BRANCH if isinstance(stmt, ast.If) and kind != LOOP else kind
+        yield from _statements(getattr(stmt, "body", ()), inner)
+        yield from _statements(getattr(stmt, "orelse", ()), inner)

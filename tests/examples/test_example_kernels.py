@@ -1,0 +1,79 @@
+"""Every example computes what numpy says, as written and as compiled for both machines under every planner."""
+
+from __future__ import annotations
+
+import importlib.util
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pypto_core.diagnostics import UserError
+from pypto_core.host import load_host
+from pypto_core.ir import Program
+from pypto_core.run import compile
+
+KERNELS = Path(__file__).resolve().parents[2] / "examples" / "kernels"
+NAMES = sorted(path.stem for path in KERNELS.glob("*.py"))
+MACHINES = ("910b", "a5")
+PLANNERS = ("pypto", "dsa_rp", "ptoas")
+PLACED = {"pypto": "AllocatedMemoryAddr", "dsa_rp": "AllocatedMemoryAddr", "ptoas": "HasMemRefs"}
+
+
+@cache
+def example(name: str) -> tuple[ModuleType, Program]:
+    """A file and the program in it."""
+    spec = importlib.util.spec_from_file_location(f"pypto_example_{name}", KERNELS / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    programs = [value for value in vars(module).values() if isinstance(value, Program)]
+    if len(programs) != 1:
+        pytest.skip("no kernel program of its own")
+    return module, programs[0]
+
+
+def compare(module: ModuleType, program: Program) -> None:
+    """Run the program and hold its outputs against numpy's."""
+    arrays = module.inputs(np.random.default_rng(11))
+    outputs: Any = load_host().engine("values").load()(program, arrays).outputs
+    wanted = module.golden(**arrays)
+    assert wanted
+    for name, expected in wanted.items():
+        found = outputs[name].astype(np.float64)
+        assert found.shape == expected.shape and np.isfinite(found).all()
+        error = np.abs(found - expected.astype(np.float64)).max()
+        assert error <= module.TOLERANCE, f"{name} is off by {error}"
+        assert np.abs(expected.astype(np.float64)).max() / 4 > module.TOLERANCE, (
+            "a tolerance that proves nothing"
+        )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_as_written(name: str) -> None:
+    module, program = example(name)
+    compare(module, program)
+
+
+@pytest.mark.parametrize("planner", PLANNERS)
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("name", NAMES)
+def test_as_compiled(name: str, machine: str, planner: str) -> None:
+    module, program = example(name)
+    mixed: tuple[str, ...] = getattr(module, "MIXED", ())
+    goal = PLACED[planner] if mixed else "pto"
+    compiled = compile(program, backend=machine, planner=planner, goal=goal)
+    kernels = sorted(f.name for f in compiled.program if f.is_incore)
+    assert mixed or [a.name for a in compiled.artifacts] == [f"{kernel}.pto" for kernel in kernels]
+    compare(module, compiled.program)
+    if mixed:
+        with pytest.raises(
+            UserError, match=f"kernel '{mixed[0]}' mixes operators of the cube and of the vector core"
+        ) as caught:
+            compile(program, backend=machine, planner=planner)
+        [found] = caught.value.diagnostics
+        sides = dict(found.facts)
+        assert "tile.matmul" in str(sides["cube"]) and "tile.exp" in str(sides["vector"])
