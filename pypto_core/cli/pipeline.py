@@ -1,19 +1,33 @@
-"""``pypto pipeline``: the order of the passes, and why."""
+"""``pypto pipeline``: the order of the passes, why, and what they say of a program."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+import attrs
 import click
 
 from pypto_core.cli.choices import make_context, make_wishes, parse_options, solver_options, target_options
 from pypto_core.cli.output import console, emit_json, json_option, table
-from pypto_core.diagnostics import UserError
+from pypto_core.diagnostics import Diagnostic, DiagnosticError, render
 from pypto_core.host import load_host
 from pypto_core.ir import Program
 from pypto_core.language import parse_program
-from pypto_core.run import as_program, goals_of, make_problem, resolve, write_file
-from pypto_core.solver import explain_plan, lock_text, plan_svg
+from pypto_core.run import (
+    Pipeline,
+    PipelineStep,
+    Run,
+    Stage,
+    as_program,
+    goals_of,
+    make_problem,
+    resolve,
+    structural,
+    write_file,
+)
+from pypto_core.solver import Plan, explain_plan, lock_text, plan_svg
 
 
 @click.command("pipeline")
@@ -21,7 +35,11 @@ from pypto_core.solver import explain_plan, lock_text, plan_svg
 @target_options
 @solver_options
 @click.option("--goal", "-g", default="pto", show_default=True, help="A target, or a property to reach.")
-@click.option("--explain", is_flag=True, help="Give each step's needs, products and reasons.")
+@click.option(
+    "--explain",
+    is_flag=True,
+    help="Give each step's needs, products and reasons; with FILE, run the steps and give what each says of it.",
+)
 @click.option(
     "--lock", type=click.Path(dir_okay=False, path_type=Path), help="Write the order with versions."
 )
@@ -41,10 +59,9 @@ def command(
     as_json: bool,
 ) -> None:
     """Resolve the pipeline for FILE; without it for a small tile kernel (two loads, an add and a store)."""
-    if graph is not None:
-        _check_picture(graph)
     host = load_host()
-    context = make_context(host, backend, planner, parse_options(options))
+    watch = _Watch()
+    context = make_context(host, backend, planner, parse_options(options)).derive(instruments=(watch,))
     _, goals = goals_of(goal, context, host)
     program = as_program(file) if file is not None else sample_kernel()
     wishes = make_wishes(host, allow_rerun, solver_budget)
@@ -56,24 +73,67 @@ def command(
     if graph is not None:
         problem = make_problem(context, host, goals, resolved.initial or frozenset(), wishes)
         write_file(graph, plan_svg(problem, plan))
+    if explain and file is not None:
+        _run(resolved, program, watch, as_json)
     if as_json:
-        emit_json(plan.to_json())
+        emit_json(_data(plan, watch))
     elif explain:
-        console().print(explain_plan(plan))
+        console().print(explain_plan(plan, _remarks(watch.stages)))
     else:
         rows = [(i, s.instance, s.here, s.origin) for i, s in enumerate(plan.steps, 1)]
         console().print(table(("", "pass", "why it is here", "distribution"), rows, right=("",)))
 
 
-def _check_picture(path: Path) -> None:
-    """Refuse a file name that promises a picture of another kind."""
-    if path.suffix.lower() != ".svg":
-        raise UserError(
-            f"a graph can't be written as '{path.suffix or path.name}'",
-            code="PT823",
-            facts={"supported": ".svg"},
-            remedy=f"write --graph {path.with_suffix('.svg')}",
-        )
+@attrs.define
+class _Watch:
+    """Keeps hold of a run, also of one that fails."""
+
+    run: Run | None = None
+
+    def before_pass(self, run: Run, step: PipelineStep) -> None:
+        """Called before each pass."""
+        self.run = run
+
+    @property
+    def stages(self) -> Mapping[str, Stage]:
+        """What the steps did that ran to their end, by instance."""
+        return {s.step.instance: s for s in self.run.stages} if self.run is not None else {}
+
+
+def _run(pipeline: Pipeline, program: Program, watch: _Watch, as_json: bool) -> None:
+    """Run the steps. What the steps before a failing one said is printed before the failure."""
+    known = structural(pipeline.properties) | (pipeline.initial or frozenset())
+    try:
+        pipeline.run(program, verified=known)
+    except DiagnosticError:
+        if not as_json and pipeline.plan is not None:
+            console().print(explain_plan(pipeline.plan, _remarks(watch.stages)))
+        raise
+
+
+def _remarks(stages: Mapping[str, Stage]) -> dict[str, list[str]]:
+    """Under each step that ran: whether it changed the program, and what it reported."""
+    return {
+        instance: [
+            f"did       {'another program' if stage.changed else 'nothing: the program stays as it is'}",
+            *[line for found in stage.diagnostics for line in _said(found)],
+        ]
+        for instance, stage in stages.items()
+    }
+
+
+def _said(found: Diagnostic) -> list[str]:
+    first, *rest = render(found).splitlines()
+    return [f"says      {first}", *[f"{' ' * 10}{line}" for line in rest]]
+
+
+def _data(plan: Plan, watch: _Watch) -> dict[str, Any]:
+    """The plan, with what each step did where the steps were run."""
+    data, stages = plan.to_json(), watch.stages
+    for step in data["steps"] if stages else ():
+        stage = stages[step["instance"]]
+        step |= {"changed": stage.changed, "diagnostics": [d.to_json() for d in stage.diagnostics]}
+    return data
 
 
 _SAMPLE = """

@@ -38,7 +38,9 @@ def source(body: str, params: str = FP32_64) -> Program:
 
 def planned(program: Program, planner: str) -> Program:
     """The program in tiles, each with its place."""
-    return compile(program, backend="910b", planner=planner, emit=False, enable_buffer_ir=False).program
+    return compile(
+        program, backend="910b", planner=planner, emit=False, verification="BASIC", enable_buffer_ir=False
+    ).program
 
 
 def in_buffers(program: Program, planner: str) -> Program:

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from collections.abc import Callable
-from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scalar_text import (
+    I32,
+    I64,
+    INDEX,
+    PYTHON,
+    body_lines,
+    evaluate,
+    machine,
+    stored,
+    text_of,
+    value_of,
+    wrapped,
+)
 
 from pypto_core.diagnostics import UserError
 from pypto_core.ir import Abs as AbsExpr
 from pypto_core.ir import (
     Add,
     BinaryExpr,
-    BitAnd,
-    BitOr,
-    BitXor,
     Cast,
-    ConstBool,
     ConstFloat,
     ConstInt,
     DataType,
@@ -31,18 +35,14 @@ from pypto_core.ir import (
     FloorMod,
     Function,
     FunctionType,
-    Max,
-    Min,
     Mul,
     ParamDirection,
     Pow,
     Stmt,
-    Sub,
     Var,
     cast,
     const_index,
     eq,
-    floordiv,
     floormod,
     int_range,
     lt,
@@ -54,181 +54,11 @@ from pypto_core.ir import (
     or_,
     replace,
     scalar_type,
-    sub,
 )
 from pypto_core.run import PassContext
 from pypto_core.testing import build as b
-from pypto_plugin_pto.checker import check_text
 from pypto_plugin_pto.write import function_lines, recipes_of
 
-I32, I64, INDEX, U32 = DataType.INT32, DataType.INT64, DataType.INDEX, DataType.UINT32
-
-
-def _load_machine() -> ModuleType:
-    path = Path(__file__).with_name("arith_machine.py")
-    spec = importlib.util.spec_from_file_location("pto_arith_machine", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-machine = _load_machine()
-
-
-def text_of(params: list[Var], stmts: list[Stmt]) -> str:
-    """A kernel with these statements as text; it has to pass the checker."""
-    ctx = PassContext()
-    function = b.function("k", params, stmts, kind=FunctionType.AIV)
-    text = "\n".join(["module {", *function_lines(function, ctx, recipes_of(ctx)), "}"]) + "\n"
-    report = check_text(text)
-    assert report.ok, (report.errors, text)
-    return text
-
-
-def out_tensor(dtype: DataType) -> Var:
-    return b.tensor("out", (64,), I64 if dtype is INDEX else dtype)
-
-
-def stored(expr: Expr, out: Var, at: Expr | int = 0) -> Stmt:
-    """``out[at] = expr``."""
-    kind: Any = out.type
-    value = cast(expr, kind.dtype)
-    return b.do(b.op("tensor.write", out, b.dims(at), value))
-
-
-def value_of(expr: Expr, params: list[Var], arguments: list[int], dtype: DataType) -> int:
-    """What the emitted text of ``expr`` computes."""
-    out = out_tensor(dtype)
-    text = text_of([out, *params], [stored(expr, out)])
-    [(_, value)] = machine.Machine(text, arguments).stored
-    return value
-
-
-EDGES = {
-    I32: (-(2**31), -(2**31) + 1, -97, -24, -2, -1, 0, 1, 2, 7, 24, 97, 2**31 - 1),
-    I64: (-(2**63), -(2**63) + 1, -97, -24, -2, -1, 0, 1, 2, 7, 24, 97, 2**63 - 1),
-}
-EDGES[INDEX] = EDGES[I64]
-
-
-@pytest.mark.parametrize("dtype", [I32, I64, INDEX], ids=str)
-@pytest.mark.parametrize("literal", [False, True], ids=["dynamic", "literal"])
-def test_floor_division_and_remainder_are_those_of_python(dtype: DataType, literal: bool) -> None:
-    x, y, out = b.scalar("x", dtype), b.scalar("y", dtype), out_tensor(dtype)
-    least = EDGES[dtype][0]
-    for divisor in EDGES[dtype]:
-        if divisor == 0:
-            continue
-        right: Expr = ConstInt(divisor, dtype) if literal else y
-        nodes = [make_binary(FloorDiv, x, right), make_binary(FloorMod, x, right)]
-        text = text_of([out, x, y], [stored(node, out, i) for i, node in enumerate(nodes)])
-        for dividend in EDGES[dtype]:
-            if dividend == least and divisor == -1:
-                continue
-            results = dict(machine.Machine(text, [dividend, divisor]).stored)
-            assert results == {0: dividend // divisor, 1: dividend % divisor}, (dividend, divisor)
-
-
-def test_the_example_of_a_negative_dividend() -> None:
-    x = b.scalar("x")
-    assert value_of(floormod(x, 24), [x], [-97], INDEX) == 23
-    assert value_of(floordiv(x, 24), [x], [-97], INDEX) == -5
-
-
-def body_lines(text: str) -> list[str]:
-    """Operations without constants."""
-    lines = [line.strip() for line in text.splitlines()]
-    return [x for x in lines if x.startswith("%") and "arith.constant" not in x and "tensor_view" not in x]
-
-
-def in_loop(start: int, make: Callable[[Var], Expr], stop: int = 6, step: int = 1) -> str:
-    """A loop that stores ``make(i)``."""
-    out = b.tensor("out", (4096,), I64)
-
-    def body(i: Var) -> list[Stmt]:
-        return [stored(make(i), out, i)]
-
-    return text_of([out], [b.loop(stop, body, start=start, step=step)])
-
-
-# (start, expression, whether the plain instructions suffice): the forms of the proof, and what is close to them.
-PROOFS: list[tuple[str, int, Callable[[Any], Expr], bool]] = [
-    ("i % 2 from 0", 0, lambda i: floormod(i, 2), True),
-    ("i // 2 from 0", 0, lambda i: floordiv(i, 2), True),
-    ("i % 2 from 3", 3, lambda i: floormod(i, 2), True),
-    ("(i - 3) % 2 from 3", 3, lambda i: floormod(sub(i, 3), 2), True),
-    ("(i - 3) // 64 % 2 from 3", 3, lambda i: floormod(floordiv(sub(i, 3), 64), 2), True),
-    ("i % 8 % 3 from 0", 0, lambda i: floormod(floormod(i, 8), 3), True),
-    ("i % 2 from -4", -4, lambda i: floormod(i, 2), False),
-    ("(i - 2) % 2 from 3", 3, lambda i: floormod(sub(i, 2), 2), False),
-    ("(i + 1) % 2", 0, lambda i: floormod(b.as_expr(make_binary(Add, i, ConstInt(1))), 2), False),
-    ("(i * 2) % 3", 0, lambda i: floormod(mul(i, 2), 3), False),
-    ("i % -3", 0, lambda i: floormod(i, -3), False),
-    ("i // -3", 0, lambda i: floordiv(i, -3), False),
-    ("min(i, 5) % 2", 0, lambda i: floormod(make_binary(Min, i, ConstInt(5)), 2), False),
-    ("cast(i, INT32) % 2", 0, lambda i: floormod(cast(i, I32), ConstInt(2, I32)), False),
-    ("INT32 remainder over an INDEX variable", 0,
-     lambda i: FloorMod(i, ConstInt(2, I32), scalar_type(I32)), False),
-    ("INDEX remainder of an INT32 quotient", 0,
-     lambda i: FloorMod(FloorDiv(i, ConstInt(3, I32), scalar_type(I32)), ConstInt(2), scalar_type(INDEX)), False),
-    ("a divisor out of range", 0, lambda i: FloorMod(cast(i, I32), ConstInt(2**32 + 5, I32), scalar_type(I32)), False),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("start", "make", "plain"), [p[1:] for p in PROOFS], ids=[p[0] for p in PROOFS])
-def test_plain_instructions_are_written_exactly_where_they_are_proved(
-    start: int, make: Callable[[Any], Expr], plain: bool
-) -> None:
-    text = in_loop(start, make)
-    corrected = "arith.select" in text or "arith.floordivsi" in text
-    assert corrected is not plain, text
-    # Either way the numbers are Python's.
-    for place, value in machine.Machine(text, []).stored:
-        assert value == evaluate(make(const_var(place)), {}), (place, text)
-
-
-def const_var(value: int) -> Any:
-    """A constant in place of the loop variable."""
-    return ConstInt(value)
-
-
-def evaluate(expr: Expr, env: dict[Var, int]) -> int:
-    """Python's value of an expression, wrapped to the type of each node; operands are first brought to it."""
-    if isinstance(expr, Var):
-        return env[expr]
-    if isinstance(expr, ConstInt):
-        return wrapped(expr.value, expr.dtype)
-    if isinstance(expr, ConstBool):
-        return int(expr.value)
-    dtype: DataType = expr.type.dtype  # type: ignore[union-attr]
-    if isinstance(expr, Cast):
-        return wrapped(evaluate(expr.operand, env), dtype)
-    if isinstance(expr, BinaryExpr):
-        x, y = (wrapped(evaluate(side, env), dtype) for side in (expr.left, expr.right))
-        return wrapped(PYTHON[type(expr)](x, y), dtype)
-    raise AssertionError(expr)
-
-
-def wrapped(value: int, dtype: DataType) -> int:
-    """The number that the low bits stand for."""
-    low, _ = int_range(dtype)
-    return (value - low) % (1 << dtype.bits) + low
-
-
-PYTHON: dict[type, Callable[[int, int], int]] = {
-    Add: lambda x, y: x + y,
-    Sub: lambda x, y: x - y,
-    Mul: lambda x, y: x * y,
-    FloorDiv: lambda x, y: x // y,
-    FloorMod: lambda x, y: x % y,
-    Min: min,
-    Max: max,
-    BitAnd: lambda x, y: x & y,
-    BitOr: lambda x, y: x | y,
-    BitXor: lambda x, y: x ^ y,
-}
 X, Y, Z = b.scalar("x", I32), b.scalar("y", I64), b.scalar("z", INDEX)
 
 
@@ -275,15 +105,6 @@ def test_random_expressions_mean_what_python_says(expr: Expr, x: int, y: int, z:
         return
     dtype: DataType = expr.type.dtype  # type: ignore[union-attr]
     assert value_of(expr, [X, Y, Z], [x, y, z], dtype) == evaluate(expr, env)
-
-
-@pytest.mark.parametrize(("x", "y"), [(2**32 - 1, 7), (2**31, 3), (5, 2**32 - 1)])
-def test_unsigned_division_uses_all_bits(x: int, y: int) -> None:
-    u, v, out = b.scalar("u", U32), b.scalar("v", U32), b.tensor("out", (8,), U32)
-    nodes = [floordiv(u, v), floormod(u, v), make_binary(Min, u, v), make_binary(Max, u, v)]
-    text = text_of([out, u, v], [stored(n, out, i) for i, n in enumerate(nodes)])
-    results = {place: value % 2**32 for place, value in machine.Machine(text, [x, y]).stored}
-    assert results == {0: x // y, 1: x % y, 2: min(x, y), 3: max(x, y)}
 
 
 @pytest.mark.parametrize("value", [-5, 0, 5])

@@ -134,9 +134,9 @@ def _slot(rng: Random, victim: Var) -> tuple[str, dict[Var, MemRef]]:
     memref = victim.type.memref
     assert memref.slot_index is not None
     index, count = memref.slot_index, memref.slot_count
-    wrong = rng.choice(
-        [const_index(0), floormod(add(index, 1), count), add(index, count), add(index, -count)]
-    )
+    ways = [const_index(0), floormod(add(index, 1), count), add(index, count), add(index, -count)]
+    # a constant outside of the ring can't even be written
+    wrong = rng.choice([w for w in ways if not isinstance(w, ConstInt) or 0 <= w.value < count])
     offset: Expr = mul(wrong, memref.size)
     if isinstance(memref.byte_offset, Add):
         offset = Add(memref.byte_offset.left, offset, memref.byte_offset.type)

@@ -41,6 +41,15 @@ def test_results_of_stores_loops_and_branches_are_their_parameter(kit: Any) -> N
     assert returned(after["main"]) == ["p"]
 
 
+def test_a_store_that_is_returned_as_it_stands_is_still_made(kit: Any) -> None:
+    body = """
+    t = pl.load(a, [0, 0], [16, 64])
+    return pl.store(t, [0, 0], p)
+    """
+    after = normalized(kit, kit.kernel(f"a: {T}, p: pl.Out[{T}]", body, T))
+    assert returned(after["main"]) == ["p"]
+
+
 def test_what_may_be_one_of_two_stays(kit: Any) -> None:
     body = """
     t = pl.load(a, [0, 0], [16, 64])

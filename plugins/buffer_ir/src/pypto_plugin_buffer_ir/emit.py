@@ -61,9 +61,7 @@ def alloc(ctx: EmitContext, call: Call, result: Var | None) -> None:
     kind = call.type
     assert isinstance(kind, BufferType)
     type_ = ctx.type_of(kind)
-    parts: list[str] = []
-    if len(call.args) > 1:
-        parts.append(f"addr = {ctx.scalar(call.args[1], DataType.INT64).name} ")
+    parts = [f"addr = {ctx.scalar(address, DataType.INT64).name} " for address in call.args[1:]]
     extents = iter(_elements(ctx, call.args[0]))
     for word, valid in zip(("valid_row", "valid_col"), kind.valid_shape, strict=True):
         if valid == RUNTIME_EXTENT:
@@ -105,7 +103,9 @@ def set_validshape(ctx: EmitContext, call: Call, result: Var | None) -> None:
     """``pto.set_validshape``, which sets both extents."""
     kind = _kind(call.args[0])
     if kind.valid_shape != (RUNTIME_EXTENT, RUNTIME_EXTENT):
-        raise ctx.error("the instruction sets both extents, so the buffer has to leave both open", buffer=repr(kind))
+        raise ctx.error(
+            "the instruction sets both extents, so the buffer has to leave both open", buffer=repr(kind)
+        )
     target = ctx.operand(call.args[0])
     rows, cols = (ctx.index(e) for e in _elements(ctx, call.args[1]))
     ctx.line(f"pto.set_validshape {target.name}, {rows.name}, {cols.name} : {target.type}")
@@ -219,4 +219,3 @@ _RECIPES: dict[str, Recipe] = {
 
 EMITTERS: tuple[OpEmitter, ...] = tuple(OpEmitter(TARGET, name, recipe) for name, recipe in _RECIPES.items())
 """One per operator."""
-

@@ -74,7 +74,8 @@ _SSA = Pass(
     contract=PassContract(
         name="ConvertToSSA",
         produces={"SSAForm"},
-        invalidates={"NormalizedStmtStructure"},
+        # A parameter that is assigned again is returned as the variable of the last assignment.
+        invalidates={"NormalizedStmtStructure", "ReturnParamsExplicit"},
         role=Role.MUST,
         touches={"ir.ssa-names", "ir.control-flow"},
     ),
@@ -139,7 +140,8 @@ _FLATTEN = Pass(
             *_after(("NormalizeStmtStructure",), "it keeps the normal form that it finds"),
             *_before((*_OUTLINE, "InitMemRef"), "tile passes and memory planning read three-address form"),
         ),
-        touches={"ir.control-flow"},
+        # The new variables may be tiles that have no place yet.
+        touches={"ir.control-flow", "buffer.memrefs"},
     ),
     run=f"{_HERE}.flatten_calls:flatten_call_expr",
     scope=PassScope.FUNCTION,

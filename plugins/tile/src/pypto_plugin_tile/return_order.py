@@ -28,6 +28,7 @@ from pypto_core.ir import (
     Var,
     is_wrapper,
     replace,
+    seq,
     updated,
     walk,
     walk_stmts,
@@ -87,8 +88,15 @@ class _Naming(Mutator):
         self.origins = origins
 
     def visit_return_stmt(self, node: ReturnStmt) -> Stmt:
-        """Each value that is a parameter becomes the parameter."""
-        return updated(node, values=tuple([self.origins.of(v) or v for v in node.values]))
+        """Each value that is a parameter becomes the parameter; what wrote it stays, as a statement before."""
+        named = tuple([self.origins.of(v) or v for v in node.values])
+        kept = [
+            AssignStmt(Var("returned", v.type, span=v.span), v, span=node.span)
+            for v, name in zip(node.values, named, strict=True)
+            if name is not v and not isinstance(v, Var)
+        ]
+        new = updated(node, values=named)
+        return seq([*kept, new]) if kept else new
 
     def visit_assign_stmt(self, node: AssignStmt) -> Stmt:
         """Nothing to look into."""

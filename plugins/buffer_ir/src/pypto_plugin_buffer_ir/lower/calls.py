@@ -143,7 +143,7 @@ def load(w: Writer, call: Call, result: Var | None) -> None:
 
 def store(w: Writer, call: Call, result: Var | None) -> None:
     """``buffer.store``; the result is another name of the tensor."""
-    if call.kwargs.get("atomic", AtomicType.None_) is not AtomicType.None_ or len(call.args) > 3:
+    if call.kwargs.get("atomic", AtomicType.None_) is not AtomicType.None_ or call.args[3:]:
         raise refused("atomic and phased stores require a Buffer transfer recipe", w.span)
     _only(w, call, "atomic")
     kind, out = w.tile(call.args[0]), w.tensor(call.args[2])
@@ -265,7 +265,7 @@ def slice_(w: Writer, call: Call, result: Var | None) -> None:
     out = _needed(w, call, result)
     _only(w, call, "pad_value")
     source, kind = call.args[0], w.tile(out)
-    if len(call.args) > 4 and not _is_empty_tuple(call.args[4]):
+    if any(not _is_empty_tuple(dropped) for dropped in call.args[4:]):
         raise refused("rank-reducing tile.slice requires a Buffer view recipe", w.span)
     if len(kind.shape) != 2 or len(w.tile(source).shape) != 2:
         raise refused("rank-reducing tile.slice requires a Buffer view recipe", w.span)

@@ -18,6 +18,7 @@ from pypto_core.ir import (
     Call,
     ConstInt,
     DataType,
+    Expr,
     MemorySpace,
     Var,
     const_index,
@@ -39,7 +40,7 @@ class Handles:
     name: str
     span: Span
     definitions: list[AssignStmt] = attrs.field(factory=list)
-    tiles: dict[Var, Var] = attrs.field(factory=dict)
+    tiles: dict[Expr, Var] = attrs.field(factory=dict)
     products: dict[Call, Var] = attrs.field(factory=dict)
 
     def define(self, name: str, args: Iterable[object], kind: BufferType, suffix: str) -> Var:

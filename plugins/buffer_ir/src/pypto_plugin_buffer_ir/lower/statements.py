@@ -224,7 +224,8 @@ class Statements:
 
     def _enter(self, carries: Sequence[IterArg]) -> list[int]:
         """Bind what carries start as; the positions of the numbers."""
-        w, kept = self.w, []
+        w = self.w
+        kept: list[int] = []
         for number, arg in enumerate(carries):
             init = arg.init_value
             if isinstance(arg.type, TileType):

@@ -5,12 +5,14 @@ from __future__ import annotations
 from pypto_core.diagnostics import Span
 from pypto_core.ir import (
     CompactMode,
+    ConstInt,
     DataType,
     Expr,
     MemorySpace,
     PadValue,
     TileLayout,
     TileType,
+    prove_le,
     static_dim,
     static_shape,
 )
@@ -91,7 +93,8 @@ def _check_extents(kind: TileType, span: Span, window: bool) -> None:
             check_scalar(extent, span)
         elif not 0 <= value <= limit:
             refuse(EXTENTS, f"a valid extent of {value} is not within {limit}", span)
-        elif window and value == 0:
+        # Later passes may find a constant where there is an expression yet.
+        if window and prove_le(extent, ConstInt(0)):
             refuse(WINDOW, "a window that is empty for certain has no form on buffers", span)
 
 

@@ -7,7 +7,6 @@ accesses is one table for each memory, with a column for each piece, so that an 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import attrs
 import numpy as np
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 from pypto_plugin_simulator.timing.stream import Extent, Work
 
 Ints = NDArray[np.int64]
-Pieces = Any
+Pieces = slice | Ints
 """What picks the pieces of an access out of a table: a slice when they are adjacent, else their numbers."""
 
 
@@ -26,6 +25,12 @@ class Access:
 
     area: str
     pieces: Pieces
+
+    def numbers(self) -> list[int]:
+        """The pieces by number, ascending."""
+        if isinstance(self.pieces, slice):
+            return list(range(self.pieces.start, self.pieces.stop))
+        return self.pieces.tolist()
 
 
 @attrs.frozen(eq=False)
@@ -78,7 +83,7 @@ def _pieces(pairs: Ints, starts: Ints) -> Pieces:
     first, last = np.searchsorted(starts, pairs[:, 0]), np.searchsorted(starts, pairs[:, 1])
     if len(pairs) == 1:
         return slice(int(first[0]), int(last[0]))
-    lengths: Ints = last - first
-    before = np.cumsum(lengths) - lengths
-    pieces: Ints = np.repeat(first - before, lengths) + np.arange(lengths.sum())
-    return np.unique(pieces)
+    numbers = {
+        n for start, stop in zip(first.tolist(), last.tolist(), strict=True) for n in range(start, stop)
+    }
+    return np.array(sorted(numbers), np.int64)

@@ -49,9 +49,7 @@ def streams_of(
     untimed: dict[str, int] = {}
     core_flags: dict[int, tuple[int, int]] = {}
     for step in steps:
-        stream = streams.setdefault(
-            Core(step.launch, step.block.index, step.block.subblock), []
-        )
+        stream = streams.setdefault(Core(step.launch, step.block.index, step.block.subblock), [])
         if step.kind == "sync":
             stream += _mark(step, core_flags)
         elif step.pipe is None:

@@ -153,14 +153,14 @@ def find_races(stream: Stream) -> list[Race]:
 
 def _unordered(table: Any, access: Access, limits: Any) -> dict[int, int]:
     """Works (by index) that the access is in no order with, and the first of its pieces that each one touched."""
-    rows = table[:, access.pieces]
-    bad = rows >= limits[:, None]
+    rows: Any = table[:, access.pieces]
+    bad: Any = rows >= limits[:, None]
     if not bad.any():
         return {}
-    columns: Any = np.broadcast_to(np.arange(table.shape[1])[access.pieces], rows.shape)
+    numbers = access.numbers()
     found: dict[int, int] = {}
-    for index, place in zip(rows[bad].tolist(), columns[bad].tolist(), strict=True):
-        found.setdefault(index, place)
+    for pipe, column in zip(*np.nonzero(bad), strict=True):
+        found.setdefault(int(rows[pipe, column]), numbers[int(column)])
     return found
 
 
