@@ -19,6 +19,7 @@ BUILTIN = {
     "cache": "compiled kernels that are kept between runs",
     "compile": "compile a kernel file and write what comes out",
     "explain": "the page behind a code, or what became of the kernels in a file",
+    "new": "write a package for a pass or a backend",
     "ops": "operators of the language, with parameters and memory rules",
     "passes": "installed passes and what each needs, makes and destroys",
     "pipeline": "the order that the solver finds for the passes, with reasons",

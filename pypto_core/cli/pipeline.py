@@ -16,6 +16,7 @@ from pypto_core.host import load_host
 from pypto_core.ir import Program
 from pypto_core.language import parse_program
 from pypto_core.run import (
+    PassContext,
     Pipeline,
     PipelineStep,
     Run,
@@ -61,7 +62,8 @@ def command(
     """Resolve the pipeline for FILE; without it for a small tile kernel (two loads, an add and a store)."""
     host = load_host()
     watch = _Watch()
-    context = make_context(host, backend, planner, parse_options(options)).derive(instruments=(watch,))
+    context = make_context(host, backend, planner, parse_options(options))
+    context = context.derive(instruments=(*context.instruments, watch))
     _, goals = goals_of(goal, context, host)
     program = as_program(file) if file is not None else sample_kernel()
     wishes = make_wishes(host, allow_rerun, solver_budget)
@@ -73,12 +75,15 @@ def command(
     if graph is not None:
         problem = make_problem(context, host, goals, resolved.initial or frozenset(), wishes)
         write_file(graph, plan_svg(problem, plan))
-    if explain and file is not None:
-        _run(resolved, program, watch, as_json)
+    failure = _run(resolved, program, context) if explain and file is not None else None
+    if failure is not None and as_json:
+        raise failure
     if as_json:
-        emit_json(_data(plan, watch))
+        emit_json(_data(plan, watch.stages))
     elif explain:
         console().print(explain_plan(plan, _remarks(watch.stages)))
+        if failure is not None:
+            raise failure
     else:
         rows = [(i, s.instance, s.here, s.origin) for i, s in enumerate(plan.steps, 1)]
         console().print(table(("", "pass", "why it is here", "distribution"), rows, right=("",)))
@@ -100,22 +105,21 @@ class _Watch:
         return {s.step.instance: s for s in self.run.stages} if self.run is not None else {}
 
 
-def _run(pipeline: Pipeline, program: Program, watch: _Watch, as_json: bool) -> None:
-    """Run the steps. What the steps before a failing one said is printed before the failure."""
+def _run(pipeline: Pipeline, program: Program, context: PassContext) -> DiagnosticError | None:
+    """Run the steps; returns the error of one that fails."""
     known = structural(pipeline.properties) | (pipeline.initial or frozenset())
     try:
-        pipeline.run(program, verified=known)
-    except DiagnosticError:
-        if not as_json and pipeline.plan is not None:
-            console().print(explain_plan(pipeline.plan, _remarks(watch.stages)))
-        raise
+        pipeline.run(program, context, verified=known)
+    except DiagnosticError as error:
+        return error
+    return None
 
 
 def _remarks(stages: Mapping[str, Stage]) -> dict[str, list[str]]:
     """Under each step that ran: whether it changed the program, and what it reported."""
     return {
         instance: [
-            f"did       {'another program' if stage.changed else 'nothing: the program stays as it is'}",
+            f"program   {'changed' if stage.changed else 'unchanged'}",
             *[line for found in stage.diagnostics for line in _said(found)],
         ]
         for instance, stage in stages.items()
@@ -127,9 +131,9 @@ def _said(found: Diagnostic) -> list[str]:
     return [f"says      {first}", *[f"{' ' * 10}{line}" for line in rest]]
 
 
-def _data(plan: Plan, watch: _Watch) -> dict[str, Any]:
+def _data(plan: Plan, stages: Mapping[str, Stage]) -> dict[str, Any]:
     """The plan, with what each step did where the steps were run."""
-    data, stages = plan.to_json(), watch.stages
+    data = plan.to_json()
     for step in data["steps"] if stages else ():
         stage = stages[step["instance"]]
         step |= {"changed": stage.changed, "diagnostics": [d.to_json() for d in stage.diagnostics]}

@@ -67,10 +67,25 @@ class TileStorage(Protocol):
     descriptor's look at them.
     """
 
-    shape: tuple[int, ...]
-    dtype: DataType
-    space: MemorySpace
-    valid: tuple[int, ...]
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Its extents."""
+        ...
+
+    @property
+    def dtype(self) -> DataType:
+        """Its element type."""
+        ...
+
+    @property
+    def space(self) -> MemorySpace:
+        """The memory that it lies in."""
+        ...
+
+    @property
+    def valid(self) -> tuple[int, ...]:
+        """Extents that hold data."""
+        ...
 
     def load(self) -> ArrayValue:
         """The elements; the valid ones are read from memory, the others are undefined."""

@@ -27,6 +27,7 @@ from pypto_core.contract import (
     Target,
 )
 from pypto_core.host.catalogue import known_distributions
+from pypto_core.host.derived import Derived
 from pypto_core.host.discovery import (
     Candidate,
     EntryPointLike,
@@ -75,6 +76,8 @@ class Host:
         default=attrs.Factory(lambda self: OpRegistry.of(self.operators.values()), takes_self=True),
     )
     """The operators as builders and parsers take them."""
+    derived: Derived = attrs.field(init=False, repr=False, factory=Derived)
+    """Answers that follow from what is installed; whoever works one out may leave it here."""
 
     def backend(self, name: str) -> Backend:
         """The backend of that name or alias, in any case. Raises UserError (PT701) listing what there is."""

@@ -162,7 +162,8 @@ def _cut(axis: Axis, first: int, stop: int) -> Iterator[tuple[int, int, tuple[Di
 
 def _joined(digits: Sequence[Digit]) -> tuple[int, list[Digit]]:
     """(elements in a row, the digits beyond them)."""
-    length, outer = 1, []
+    length = 1
+    outer: list[Digit] = []
     for digit in sorted((d for d in digits if d.count > 1), key=lambda d: d.stride):
         if not outer and digit.stride == length:
             length *= digit.count

@@ -25,6 +25,7 @@ from pypto_core.solver import (
     Must,
     Origin,
     PassEntry,
+    Plan,
     Problem,
     solve,
 )
@@ -174,7 +175,7 @@ def resolve(
     with context:
         everything = (*goals, *wishes.goals)
         initial = initial_state(program, host, everything) if program is not None else frozenset[str]()
-    plan = solve(make_problem(context, host, goals, initial, wishes, purpose))
+    plan = _plan(context, host, goals, initial, wishes, purpose)
     chosen = _with_options(host, wishes.specs)
     return Pipeline(
         steps=[
@@ -188,6 +189,24 @@ def resolve(
         backend=context.backend.name if context.backend else None,
         initial=initial,
     )
+
+
+def _plan(
+    context: PassContext,
+    host: Host,
+    goals: tuple[Goal, ...],
+    initial: frozenset[str],
+    wishes: Wishes,
+    purpose: str,
+) -> Plan:
+    """The solver's answer, asked for once per problem: what a host offers does not change."""
+    offered = capabilities(context.backend, context.planner, context.options, host)
+    key = ("plan", offered, goals, initial, wishes, purpose or _purpose(context))
+    known = host.derived.get(key)
+    if known is None:
+        known = solve(make_problem(context, host, goals, initial, wishes, purpose))
+        host.derived.put(key, known)
+    return known
 
 
 def _with_options(host: Host, specs: Iterable[str]) -> dict[str, Pass]:

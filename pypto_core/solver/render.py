@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from pypto_core.solver.plan import Plan, Step
 
 
-def explain_plan(plan: Plan, remarks: Mapping[str, Iterable[str]] = EMPTY_MAP) -> str:
+def explain_plan(plan: Plan, remarks: Mapping[str, Iterable[str]] | None = None) -> str:
     """Every step with its reasons, then what was left out, then the plan as one line.
 
     ``remarks``: further lines under a step, by its instance.
     """
+    said = remarks or {}
     lines: list[str] = []
     if plan.goals:
         goals = [g.property + (f" (wanted by {g.wanted_by})" if g.wanted_by else "") for g in plan.goals]
@@ -18,7 +21,7 @@ def explain_plan(plan: Plan, remarks: Mapping[str, Iterable[str]] = EMPTY_MAP) -
     width = len(str(len(plan.steps)))
     for number, step in enumerate(plan.steps, 1):
         lines += _step(number, width, step)
-        lines += [f"{' ' * (width + 2)}{line}".rstrip() for line in remarks.get(step.instance, ())]
+        lines += [f"{' ' * (width + 2)}{line}".rstrip() for line in said.get(step.instance, ())]
     if plan.skipped:
         lines.append("left out")
         lines += [f"  {s.instance} ({s.origin}): {s.reason}" for s in plan.skipped]

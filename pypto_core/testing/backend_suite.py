@@ -73,9 +73,13 @@ def test_every_memory_can_be_reached(pypto_backend: Backend) -> None:
     inside = {m.space for m in pypto_backend.memories}
     made_there = {MemorySpace.Acc}  # filled by products, not by transfers
     for space in sorted(inside - made_there, key=lambda s: s.name):
-        assert pypto_backend.route(MemorySpace.DDR, space), f"nothing leads from global memory to {space.name}"
+        assert pypto_backend.route(MemorySpace.DDR, space), (
+            f"nothing leads from global memory to {space.name}"
+        )
     for space in sorted(inside & {MemorySpace.Vec, MemorySpace.Acc}, key=lambda s: s.name):
-        assert pypto_backend.route(space, MemorySpace.DDR), f"nothing leads from {space.name} to global memory"
+        assert pypto_backend.route(space, MemorySpace.DDR), (
+            f"nothing leads from {space.name} to global memory"
+        )
 
 
 def test_operators_have_pipes(pypto_backend: Backend) -> None:
@@ -107,7 +111,7 @@ def test_the_smallest_product_fits(pypto_backend: Backend) -> None:
 def test_a_larger_transfer_never_costs_less(
     pypto_backend: Backend, rows: int, cols: int, more: int, width: int
 ) -> None:
-    """Cycles grow with rows on every path, and with columns on all but the drain, whose passes depend on their number."""
+    """Cycles grow with rows on every path, and with columns on all but the drain, whose passes depend on them."""
     for path in pypto_backend.paths:
         cost = pypto_backend.transfer_cycles(path.src, path.dst, rows, cols, width)
         assert cost > 0
@@ -150,9 +154,7 @@ def _compiled(sample: Sample, backend: Backend, planner: str) -> Compiled:
     return compile(sample.program, backend=backend, planner=planner, verification="roundtrip")
 
 
-def test_kernels_fit_their_memories(
-    pypto_backend: Backend, pypto_sample: Sample, pypto_planner: str
-) -> None:
+def test_kernels_fit_their_memories(pypto_backend: Backend, pypto_sample: Sample, pypto_planner: str) -> None:
     """Every kernel compiles under every planner, and what it places ends within capacity."""
     compiled = _compiled(pypto_sample, pypto_backend, pypto_planner)
     for row in memory_table(compiled.program, pypto_backend):
@@ -161,7 +163,11 @@ def test_kernels_fit_their_memories(
 
 
 def test_kernels_compute_what_numpy_says(
-    pypto_backend: Backend, pypto_sample: Sample, pypto_planner: str, pypto_engine: Callable[..., Any], pypto_host: Host
+    pypto_backend: Backend,
+    pypto_sample: Sample,
+    pypto_planner: str,
+    pypto_engine: Callable[..., Any],
+    pypto_host: Host,
 ) -> None:
     """The program as written, and as it is after the last pass, gives the numbers that numpy gives."""
     import numpy as np

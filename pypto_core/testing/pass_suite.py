@@ -1,8 +1,8 @@
 """The conformance suite of a pass: its contract is true, and it changes no behaviour.
 
-See :mod:`pypto_core.testing.pytest_plugin` for how to run it. A program reaches the pass as the solver's own plan brings
-it there. Where no plan runs the pass on a program (a planner or backend that it excludes, a form that it forbids) the
-test of that program is skipped, and one test fails when that is so of all of them.
+See :mod:`pypto_core.testing.pytest_plugin` for how to run it. A program reaches the pass as the solver's own plan
+brings it there. Where no plan runs the pass on a program (a planner or backend that it excludes, a form that it
+forbids) the test of that program is skipped, and one test fails when that is so of all of them.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from pypto_core.testing.inputs import random_inputs
 from pypto_core.text import print_program
 
 __all__ = [
+    "pypto_tried",
     "test_a_second_run_changes_nothing_more",
     "test_it_behaves_the_same_after",
     "test_it_gives_the_same_each_time",
@@ -94,14 +95,36 @@ def _trial(pass_: Pass, program: Program, host: Host) -> Trial:
     return Trial(run.program, _applied(pass_, run, host), run.held, run.context)
 
 
-def test_some_program_reaches_it(pypto_pass: Pass, pypto_host: Host) -> None:
-    """There is a plan with the pass for at least one program of the suite."""
-    from pypto_core.testing.pytest_plugin import programs
+Tried = Callable[[Program], Trial]
 
+
+@pytest.fixture(scope="module")
+def pypto_tried(pypto_pass: Pass, pypto_host: Host) -> Tried:
+    """The pass run on a program, once however many tests look at it; skips where it can't be."""
+    known: dict[int, Trial | pytest.skip.Exception] = {}
+
+    def tried(program: Program) -> Trial:
+        if id(program) not in known:
+            try:
+                known[id(program)] = _trial(pypto_pass, program, pypto_host)
+            except pytest.skip.Exception as skipped:
+                known[id(program)] = skipped
+        found = known[id(program)]
+        if isinstance(found, Trial):
+            return found
+        raise found
+
+    return tried
+
+
+def test_some_program_reaches_it(
+    pypto_pass: Pass, pypto_tried: Tried, pypto_programs: tuple[Program, ...]
+) -> None:
+    """There is a plan with the pass for at least one program of the suite."""
     reached = 0
-    for program in programs():
+    for program in pypto_programs:
         try:
-            _trial(pypto_pass, program, pypto_host)
+            pypto_tried(program)
         except pytest.skip.Exception:
             continue
         reached += 1
@@ -127,21 +150,25 @@ def _without_optional(host: Host, kept: str) -> Host:
 def _broken(program: Program, names: frozenset[str], host: Host, context: PassContext) -> dict[str, str]:
     """The properties that don't hold although they can be checked, each with the first finding."""
     with context:
-        found = {name: findings(program, host.properties[name]) for name in sorted(names & {*host.properties})}
+        found = {
+            name: findings(program, host.properties[name]) for name in sorted(names & {*host.properties})
+        }
     return {name: render(rows[0]) for name, rows in found.items() if rows}
 
 
-def test_it_makes_what_it_produces(pypto_pass: Pass, pypto_program: Program, pypto_host: Host) -> None:
+def test_it_makes_what_it_produces(
+    pypto_tried: Tried, pypto_pass: Pass, pypto_program: Program, pypto_host: Host
+) -> None:
     """The verifier of each property that it produces finds nothing."""
-    trial = _trial(pypto_pass, pypto_program, pypto_host)
+    trial = pypto_tried(pypto_program)
     assert _broken(trial.after, pypto_pass.contract.produces, pypto_host, trial.context) == {}
 
 
 def test_it_keeps_what_it_does_not_invalidate(
-    pypto_pass: Pass, pypto_program: Program, pypto_host: Host
+    pypto_tried: Tried, pypto_pass: Pass, pypto_program: Program, pypto_host: Host
 ) -> None:
     """Every property that held before and is neither invalidated nor disturbed holds after."""
-    trial = _trial(pypto_pass, pypto_program, pypto_host)
+    trial = pypto_tried(pypto_program)
     contract, properties = pypto_pass.contract, pypto_host.properties
     kept = frozenset(
         name
@@ -154,12 +181,12 @@ def test_it_keeps_what_it_does_not_invalidate(
 
 
 def test_a_second_run_changes_nothing_more(
-    pypto_pass: Pass, pypto_program: Program, pypto_host: Host
+    pypto_tried: Tried, pypto_pass: Pass, pypto_program: Program, pypto_host: Host
 ) -> None:
     """A pass that is declared idempotent gives back what it is given the second time."""
     if not pypto_pass.idempotent:
         pytest.skip(f"{pypto_pass.name} is not declared idempotent")
-    trial = _trial(pypto_pass, pypto_program, pypto_host)
+    trial = pypto_tried(pypto_program)
     contract = pypto_pass.contract
     lost = contract.requires & contract.invalidates - contract.produces
     made = contract.forbids & contract.produces
@@ -169,25 +196,33 @@ def test_a_second_run_changes_nothing_more(
     assert structural_equal(again, trial.after), print_program(again)
 
 
-def test_it_gives_the_same_each_time(pypto_pass: Pass, pypto_program: Program, pypto_host: Host) -> None:
+def test_it_gives_the_same_each_time(
+    pypto_tried: Tried, pypto_pass: Pass, pypto_program: Program, pypto_host: Host
+) -> None:
     """Two runs on one program print the same text."""
-    trial = _trial(pypto_pass, pypto_program, pypto_host)
+    trial = pypto_tried(pypto_program)
     again = Pipeline.of([pypto_pass], pypto_host.properties).run(trial.before, trial.context).program
     assert print_program(again) == print_program(trial.after)
 
 
-def test_it_prints_and_parses_after(pypto_pass: Pass, pypto_program: Program, pypto_host: Host) -> None:
+def test_it_prints_and_parses_after(
+    pypto_tried: Tried, pypto_pass: Pass, pypto_program: Program, pypto_host: Host
+) -> None:
     """What it leaves survives being printed and parsed."""
-    trial = _trial(pypto_pass, pypto_program, pypto_host)
+    trial = pypto_tried(pypto_program)
     with trial.context:
         _round_trip(trial.after, pypto_pass.name)
 
 
 def test_it_behaves_the_same_after(
-    pypto_pass: Pass, pypto_program: Program, pypto_host: Host, pypto_engine: Callable[..., Any]
+    pypto_tried: Tried,
+    pypto_pass: Pass,
+    pypto_program: Program,
+    pypto_host: Host,
+    pypto_engine: Callable[..., Any],
 ) -> None:
     """Run on the same inputs, the program computes what it computed before, to the bit."""
-    trial = _trial(pypto_pass, pypto_program, pypto_host)
+    trial = pypto_tried(pypto_program)
     inputs = random_inputs(entry_function(trial.before), seed=11)
     assert_same_behaviour(trial.before, trial.after, inputs, host=pypto_host)
 

@@ -11,12 +11,14 @@ or on anything that is installed, without a file at all::
 
     pytest --pyargs pypto_core.testing.pass_suite --pypto-pass AcmePad
 
-A pass brings programs of its own as ``PYPTO_PROGRAMS``, a function without arguments that gives an iterable of them.
+``PYPTO_PASS`` may also be several names. A pass brings programs of its own as ``PYPTO_PROGRAMS``, a function without
+arguments that gives an iterable of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -36,12 +38,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--pypto-pass", help="name of the pass under test")
 
 
-def _asked(node: Any, option: str, variable: str) -> str:
+def _asked(node: Any, option: str, variable: str) -> tuple[str, ...]:
     """What a test's module or the command line names as being under test."""
-    name = getattr(node.module, variable, None) or node.config.getoption(option)
-    if not name:
+    names = getattr(node.module, variable, None) or node.config.getoption(option)
+    if not names:
         raise pytest.UsageError(f"say what is under test: {variable} in the module, or {option} NAME")
-    return str(name)
+    return (names,) if isinstance(names, str) else tuple(names)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -51,19 +53,27 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         from pypto_core.host import load_host
         from pypto_core.testing.corpus import samples
 
-        backend = load_host().backend(_asked(metafunc, "--pypto-backend", "PYPTO_BACKEND"))
+        backend = load_host().backend(_asked(metafunc, "--pypto-backend", "PYPTO_BACKEND")[0])
         metafunc.parametrize("pypto_sample", samples(backend), ids=lambda sample: sample.name)
     if "pypto_planner" in names:
         from pypto_core.host import load_host
 
         metafunc.parametrize("pypto_planner", list(load_host().planners))
+    if "pypto_pass" in names:
+        asked = _asked(metafunc, "--pypto-pass", "PYPTO_PASS")
+        metafunc.parametrize("pypto_pass", asked, indirect=True, scope="module")
     if "pypto_program" in names:
-        found = list(programs(getattr(metafunc.module, "PYPTO_PROGRAMS", None)))
+        found = programs(getattr(metafunc.module, "PYPTO_PROGRAMS", None))
         metafunc.parametrize("pypto_program", found, ids=lambda program: program.name)
 
 
-def programs(own: Callable[[], Iterable[Program]] | None = None) -> Iterator[Program]:
-    """Programs of the author, the corpus of the first backend, and random ones of every feature."""
+@cache
+def programs(own: Callable[[], Iterable[Program]] | None = None) -> tuple[Program, ...]:
+    """Programs of the author, the corpus of the first backend, and random ones of every feature: the same each time."""
+    return tuple(_programs(own))
+
+
+def _programs(own: Callable[[], Iterable[Program]] | None) -> Iterator[Program]:
     from pypto_core.host import load_host
     from pypto_core.testing.corpus import samples
     from pypto_core.testing.features import ALL_FEATURES, SSA_FEATURES
@@ -88,13 +98,19 @@ def pypto_host() -> Host:
 @pytest.fixture(scope="module")
 def pypto_backend(request: pytest.FixtureRequest, pypto_host: Host) -> Backend:
     """The backend under test."""
-    return pypto_host.backend(_asked(request.node, "--pypto-backend", "PYPTO_BACKEND"))
+    return pypto_host.backend(_asked(request.node, "--pypto-backend", "PYPTO_BACKEND")[0])
 
 
 @pytest.fixture(scope="module")
 def pypto_pass(request: pytest.FixtureRequest, pypto_host: Host) -> Pass:
     """The pass under test."""
-    return pypto_host.find_pass(_asked(request.node, "--pypto-pass", "PYPTO_PASS"))
+    return pypto_host.find_pass(request.param)
+
+
+@pytest.fixture(scope="module")
+def pypto_programs(request: pytest.FixtureRequest) -> tuple[Program, ...]:
+    """All programs that a pass is tried on."""
+    return programs(getattr(request.module, "PYPTO_PROGRAMS", None))
 
 
 @pytest.fixture(scope="module")

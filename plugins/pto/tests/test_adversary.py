@@ -186,7 +186,9 @@ def test_whatever_happens_to_a_text_there_is_a_report(texts: dict[str, str]) -> 
                 elif kind == 2:
                     pieces[a], pieces[z] = pieces[z], pieces[a]
                 else:
-                    pieces[a] = rng.choice(["<", ">", "{", "}", '"', "9" * 40, "-", "é", "\n", "%", "²", "0x", "%9"])
+                    pieces[a] = rng.choice(
+                        ["<", ">", "{", "}", '"', "9" * 40, "-", "é", "\n", "%", "²", "0x", "%9"]
+                    )
             report = check_text("".join(pieces), "k.pto", types=False)
             assert isinstance(report, Report)
             refused += not report.ok

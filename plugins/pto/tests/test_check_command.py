@@ -136,8 +136,16 @@ HOSTILE = {
     "lists of attributes": "module attributes {a = " + "[" * 5_000,
     "one long name": "module {\n  func.func @" + "k" * 200_000 + "() {\n    return 1\n  }\n}\n",
     "one long number": "module {\n  func.func @k() {\n    %x = arith.constant " + "9" * 3_000 + " : i64\n",
-    "digits that Python does not convert": filled(HEAD) + "%x = arith.constant " + "9" * 5_000 + " : index\n" + TAIL,
-    "a tile of many rows": filled(HEAD) + "%x = pto.alloc_tile : !pto.tile_buf<vec, " + "9" * 5_000 + "x8xf32>\n" + TAIL,
+    "digits that Python does not convert": filled(HEAD)
+    + "%x = arith.constant "
+    + "9" * 5_000
+    + " : index\n"
+    + TAIL,
+    "a tile of many rows": filled(HEAD)
+    + "%x = pto.alloc_tile : !pto.tile_buf<vec, "
+    + "9" * 5_000
+    + "x8xf32>\n"
+    + TAIL,
 }
 
 

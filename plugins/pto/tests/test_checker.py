@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from pto_text import (
     ACC,
@@ -16,7 +14,6 @@ from pto_text import (
     V,
     checked,
     filled,
-    module,
 )
 
 from pypto_core.diagnostics import Severity

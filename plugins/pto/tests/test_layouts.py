@@ -19,7 +19,9 @@ return out
 
 def view_of(text: str, argument: str = "%arg0") -> tuple[str, str]:
     """Strides and layout that a parameter is viewed with."""
-    [found] = re.findall(rf"make_tensor_view {argument}, .*strides = \[(.*?)\] \{{layout = #pto\.layout<(\w+)>", text)
+    [found] = re.findall(
+        rf"make_tensor_view {argument}, .*strides = \[(.*?)\] \{{layout = #pto\.layout<(\w+)>", text
+    )
     return found
 
 
@@ -62,9 +64,19 @@ def test_another_layout_with_the_same_order_is_another_view_of_the_pointer(
 
 
 OTHERS = [
-    ("a: pl.Tensor[[64, 64], pl.FP32]", "pl.tensor.view(a, pl.TensorLayout.DN)", "PTO-002", "in another order"),
+    (
+        "a: pl.Tensor[[64, 64], pl.FP32]",
+        "pl.tensor.view(a, pl.TensorLayout.DN)",
+        "PTO-002",
+        "in another order",
+    ),
     ("a: pl.Tensor[[64, 64], pl.FP32]", "pl.tensor.view(a, pl.TensorLayout.NZ)", "PTO-019", "the layout NZ"),
-    ("a: pl.Tensor[[64, 64], pl.FP32, pl.TensorView(layout=pl.TensorLayout.NZ)]", "a", "PTO-019", "the layout NZ"),
+    (
+        "a: pl.Tensor[[64, 64], pl.FP32, pl.TensorView(layout=pl.TensorLayout.NZ)]",
+        "a",
+        "PTO-019",
+        "the layout NZ",
+    ),
 ]
 
 

@@ -22,7 +22,9 @@ return out
 
 
 @pytest.mark.parametrize("planner", ["ptoas", "pypto"])
-@pytest.mark.parametrize(("cols", "at", "place"), [(64, 0, "%c0_index"), (32, 32, "%c32_index")], ids=["rows", "columns"])
+@pytest.mark.parametrize(
+    ("cols", "at", "place"), [(64, 0, "%c0_index"), (32, 32, "%c32_index")], ids=["rows", "columns"]
+)
 @pytest.mark.parametrize(("rows", "stated"), [("n", "v_row=?, v_col=16"), ("8", "v_row=8, v_col=16")])
 def test_a_narrowed_window_is_another_window(
     write: Any, body_of: Any, planner: str, cols: int, at: int, place: str, rows: str, stated: str
@@ -41,7 +43,9 @@ def test_a_narrowed_window_is_another_window(
 
 @pytest.mark.parametrize("planner", ["ptoas", "pypto"])
 def test_a_window_of_a_narrowed_window_lies_in_it(write: Any, body_of: Any, planner: str) -> None:
-    body = NARROWED.format(cols=32, at=32, rows="n").replace("e = pl.exp(v)", "i = pl.tile.slice(v, [8, 32], [8, 0])\ne = pl.exp(i)")
+    body = NARROWED.format(cols=32, at=32, rows="n").replace(
+        "e = pl.exp(v)", "i = pl.tile.slice(v, [8, 32], [8, 0])\ne = pl.exp(i)"
+    )
     lines = body_of(write(PARAMS, body, planner=planner))
     [inner] = [x for x in lines if x.startswith("%i = ")]
     # What is valid of it: n - 8 rows, at least none and at most 8.
@@ -57,7 +61,10 @@ def test_slots_of_a_ring_take_no_other_extents(write: Any) -> None:
         out = pl.store(pl.exp(v), [0, 0], out)
     return out
     """
-    for rows, reason in (("n", "has a runtime valid shape"), ("8", "different valid shapes (64x64 and 8x16)")):
+    for rows, reason in (
+        ("n", "has a runtime valid shape"),
+        ("8", "different valid shapes (64x64 and 8x16)"),
+    ):
         with pytest.raises(UserError) as error:
             write(PARAMS, body.replace("{rows}", rows), planner="ptoas")
         [diagnostic] = error.value.diagnostics

@@ -19,7 +19,7 @@ from pypto_plugin_simulator.context import Context, Meanings, as_declared
 from pypto_plugin_simulator.entry import bind_inputs, collect
 from pypto_plugin_simulator.formats import poisoned
 from pypto_plugin_simulator.interpreter import Interpreter
-from pypto_plugin_simulator.places import is_planned
+from pypto_plugin_simulator.places import memref_of
 from pypto_plugin_simulator.storage import first_byte, map_of
 from pypto_plugin_simulator.tile_views import look
 
@@ -57,7 +57,7 @@ class RawMachine:
         return value
 
     def place(self, run: Any, frame: Any, var: Any) -> tuple[Arena, int] | None:
-        if not is_planned(var.type):
+        if memref_of(var.type) is None:
             return None
         memref = var.type.memref
         key = var.type.memory_space if self.addressed else memref.base

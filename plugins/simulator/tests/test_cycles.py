@@ -105,6 +105,13 @@ CASES: dict[str, tuple[str, list[Any], Any, float]] = {
     "vector copy": (
         "tile.move", [tile((64, 64), FP32, VEC)], tile((64, 64), FP32, VEC), 16384 / (1024 * 2**30 / 1.85e9),
     ),
+    "push to the vector core, by way of global memory": (
+        "tile.tpush_to_aiv", [tile((16, 256), FP32, ACC)], None, 302.8474576,
+    ),
+    "push to the cube core": ("tile.tpush_to_aic", [tile((64, 64), FP32, VEC)], None, 50 + 16384 / UB_TO_GM),
+    "pop": (
+        "tile.tpop_from_aic", [((64, 64), None)], tile((64, 64), FP32, VEC), 200 + 16384 / GM_TO_UB,
+    ),
     "scalar": ("tile.read", [tile((64, 64), FP32, VEC), ZERO], (1.0, None), SCALAR_CYCLES),
 }  # fmt: skip
 

@@ -37,7 +37,7 @@ from pypto_core.ir import (
 )
 from pypto_core.language import parse
 from pypto_core.testing import SSA_FEATURES, random_program, same_elements
-from pypto_plugin_simulator.places import is_planned
+from pypto_plugin_simulator.places import memref_of
 
 PLANS = int(os.environ.get("PYPTO_PLANS", "18"))
 
@@ -92,7 +92,7 @@ class Moved(Mutator):
 
 def corrupted(rng: Random, function: Function, addressed: bool) -> tuple[str, dict[Var, MemRef]] | None:
     """(what is done to it, wrong places for some of its tiles)."""
-    tiles = [v for v in dict.fromkeys(defined_vars(function.body)) if is_planned(v.type)]
+    tiles = [v for v in dict.fromkeys(defined_vars(function.body)) if memref_of(v.type) is not None]
     rings = [v for v in tiles if v.type.memref.slot_count > 1]
     if rings and rng.random() < 0.6:
         return _slot(rng, rng.choice(rings))
@@ -202,7 +202,7 @@ def test_harmless_changes_pass() -> None:
     program = parse(RING.format(start=0, stop=4, step=1, stage=2))
     good, where = planned(program, "910b", "pypto")
     [function] = good.functions.values()
-    tiles = [v for v in defined_vars(function.body) if is_planned(v.type)]
+    tiles = [v for v in defined_vars(function.body) if memref_of(v.type) is not None]
     top = max(v.type.memref.byte_offset.value + v.type.memref.size for v in tiles)
     lift = {
         v: replace(v.type.memref, byte_offset=ConstInt(v.type.memref.byte_offset.value + top, DataType.INT64))

@@ -19,7 +19,7 @@ from pypto_plugin_simulator.timing.cores import streams_of
 from pypto_plugin_simulator.timing.events import derive_events
 from pypto_plugin_simulator.timing.hazards import find_races
 from pypto_plugin_simulator.timing.schedule import simulate
-from pypto_plugin_simulator.timing.stream import Item, SetFlag, works
+from pypto_plugin_simulator.timing.stream import EVENT_IDS, Item, SetFlag, works
 from pypto_plugin_simulator.trace import Step
 
 PLANNERS = ("pypto", "dsa_rp", "ptoas")
@@ -51,7 +51,7 @@ def stream_of(seed: int, planner: str) -> list[Item]:
     return stream
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(12))
 def test_random_programs_on_the_pipes(seed: int) -> None:
     """Ten events are taken out, one at a time: a race is found exactly when a pair is left without order."""
     issued = stream_of(seed, PLANNERS[seed % 3])
@@ -62,7 +62,10 @@ def test_random_programs_on_the_pipes(seed: int) -> None:
     schedule = simulate(stream)
     assert schedule.stuck == ()
     starts = oracle.longest_paths(works(issued))
-    assert all(got >= least for got, least in zip(schedule.starts, starts, strict=True))
+    if max(oracle.outstanding(stream).values(), default=0) < EVENT_IDS:
+        assert list(schedule.starts) == pytest.approx(starts)
+    else:
+        assert all(got >= least for got, least in zip(schedule.starts, starts, strict=True))
     rng = random.Random(seed)
     sets = [item for item in stream if isinstance(item, SetFlag)]
     harmful = 0

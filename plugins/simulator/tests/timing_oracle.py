@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -99,3 +100,15 @@ def without_event(stream: list[Item], removed: SetFlag) -> list[Item]:
     waits = [i for i in stream if isinstance(i, WaitFlag) and i.flag == removed.flag]
     gone = {removed, waits[len(before)]}
     return [item for item in stream if item not in gone]
+
+
+def outstanding(stream: list[Item]) -> Counter[Any]:
+    """The most events of each pair of pipes that are set and not waited for, in the order of the program."""
+    now: Counter[Any] = Counter()
+    most: Counter[Any] = Counter()
+    for item in stream:
+        if isinstance(item, SetFlag | WaitFlag):
+            route = (item.flag.source, item.flag.target)
+            now[route] += 1 if isinstance(item, SetFlag) else -1
+            most[route] = max(most[route], now[route])
+    return most

@@ -104,3 +104,44 @@ def test_rows_that_are_cut_short_at_run_time(kit: Any) -> None:
             pl.store(e, [i, 0], out)
     """
     assert kit.rotate(kit.kernel(PARAMS, body), run=False).codes == ["PH-LS-009"]
+
+
+def test_a_body_of_branches_alone(kit: Any) -> None:
+    """What is loaded in front of the branches turns; what each branch loads for itself keeps the loop as it is."""
+    body = """
+        for i in pl.pipeline(0, 8, 1, stage=2):
+            {front}if i == 0:
+                {first}e = pl.mul(t, 2.0)
+                pl.store(e, [i, 0], out)
+            else:
+                {second}f = pl.exp(u)
+                pl.store(f, [i, 0], out)
+    """
+    load = "{} = pl.load(a, [i, 0], [1, 64])\n{}"
+    front = body.format(front=load.format("t", " " * 12), first="", second="").replace("exp(u)", "exp(t)")
+    done = kit.rotate(kit.kernel(PARAMS, front))
+    assert done.rings == {"t": ("pipe_t", 2, "i % 2")} and not done.hints
+    inside = body.format(front="", first=load.format("t", " " * 16), second=load.format("u", " " * 16))
+    done = kit.rotate(kit.kernel(PARAMS, inside))
+    assert done.untouched and done.codes == ["PH-LS-007"] and "(t, u)" in done.hints[0].message
+
+
+def test_a_product_with_a_loop_of_its_own(kit: Any) -> None:
+    """A strip of columns per trip, multiplied block by block: the strip turns, the blocks belong to the inner loop."""
+    params = CUBE.replace("[64, 16]", "[64, 64]").replace("[[16, 16]", "[[16, 64]")
+    body = """
+        for n in pl.pipeline(0, 64, 16, stage=2):
+            w = pl.load(q, [0, n], [64, 16], target_memory=pl.Mem.Mat)
+            c0 = pl.create_tile([16, 16], pl.FP32, target_memory=pl.Mem.Acc)
+            for k, (c,) in pl.{kind}(0, 64, 16{stage}, init_values=(c0,)):
+                l = pl.load(p, [0, k], [16, 16], target_memory=pl.Mem.Mat)
+                x = pl.move(l, target_memory=pl.Mem.Left)
+                y = pl.tile.extract(w, k, 0, [16, 16], target_memory=pl.Mem.Right)
+                m = pl.matmul_acc(c, x, y, k == 0)
+                d = pl.yield_(m)
+            pl.store(d, [0, n], out)
+    """
+    plain = kit.rotate(kit.kernel(params, body.format(kind="range", stage="")))
+    assert plain.rings == {"w": ("pipe_w", 2, "n // 16 % 2")} and not plain.hints
+    both = kit.rotate(kit.kernel(params, body.format(kind="pipeline", stage=", stage=4")))
+    assert both.rings == {"w": ("pipe_w", 2, "n // 16 % 2"), "l": ("pipe_l", 4, "k // 16 % 4")}

@@ -103,7 +103,7 @@ def _check_slots(loop: Shape, steps: list[Any]) -> None:
     if not loads:
         return
     for ring in (loads[0::2], loads[1::2]):
-        [origin] = {load.writes[0].start for load in ring[:1]}
+        origin = ring[0].writes[0].start
         slots = [(load.writes[0].start - origin) // BYTES for load in ring]
         assert slots == [(iv - loop.start) // loop.step % loop.stages for iv in values]
         assert all(load.writes[0].stop - load.writes[0].start == BYTES for load in ring)
@@ -119,7 +119,8 @@ def _check_reads(loads: list[Any], steps: list[Any]) -> None:
     for step in steps:
         trip += step.index in tops
         for touched in step.reads:
-            for writer in [last[key] for key in [(touched.storage, touched.start)] if key in last]:
+            writer = last.get((touched.storage, touched.start))
+            if writer is not None:
                 assert writer in (2 * trip, 2 * trip + 1)
                 read.add(writer)
         if step.op == "tile.load" and step in loads:

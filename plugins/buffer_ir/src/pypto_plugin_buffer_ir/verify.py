@@ -54,8 +54,8 @@ def verify_buffer_ir(program: Program, backend: object = None) -> Iterator[Diagn
 
     1 a tile, 2 a MemRef or pointer as a value, 3 a buffer among the returned types, 4 a handle under another name,
     5 a handle where only numbers may stand, 6 an operator on tiles, 7 an unknown operator on buffers, 8 one whose
-    result is lost or does not exist, 9 a call that breaks its operator's contract, 10 a buffer made by another operator,
-    11 bytes that are read and overwritten, or of which that can't be ruled out, 12 the extents of a view set.
+    result is lost or does not exist, 9 a call that breaks its operator's contract, 10 a buffer made by a foreign
+    operator, 11 bytes that are read and overwritten, or of which that can't be ruled out, 12 the extents of a view set.
     """
     functions = [f for f in program if f.ir_stage is FunctionIRStage.Buffer]
     for function in functions:

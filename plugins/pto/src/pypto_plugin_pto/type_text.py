@@ -148,7 +148,11 @@ class TypeWriter:
     def buffer(self, kind: BufferType) -> str:
         """A buffer: the tile that its descriptor says, with the valid extents that are constant in it."""
         view = TileView(
-            blayout=kind.blayout, slayout=kind.slayout, fractal=kind.fractal, pad=kind.pad, compact=kind.compact
+            blayout=kind.blayout,
+            slayout=kind.slayout,
+            fractal=kind.fractal,
+            pad=kind.pad,
+            compact=kind.compact,
         )
         tile = TileType(as_dims(kind.shape), kind.dtype, None, view, kind.memory_space)
         rows, cols = (None if v == RUNTIME_EXTENT else v for v in kind.valid_shape)

@@ -15,7 +15,7 @@ import attrs
 
 from pypto_core.contract import Backend, BlockPosition, OpExecutor
 from pypto_core.diagnostics import DiagnosticError, InternalError, UserError
-from pypto_core.ir import Call, DataType, MemorySpace, PipeType
+from pypto_core.ir import Call, MemorySpace, PipeType
 from pypto_plugin_simulator.trace import Step
 
 SCALAR_CYCLES = 1.0
@@ -89,10 +89,6 @@ def _arrays(step: Step) -> list[Any]:
     return [value for value in (*step.operands, step.result) if _is_array(value)]
 
 
-def _width(dtype: DataType) -> float:
-    return dtype.bits / 8
-
-
 def _product(backend: Backend, step: Step) -> float:
     """A matrix product: its extents are those of the two operands in L0, wherever they stand in the call."""
     left, right = (_operand_in(step, space) for space in (MemorySpace.Left, MemorySpace.Right))
@@ -126,16 +122,29 @@ def _vector(backend: Backend, step: Step) -> float:
 
 
 def _transfer(backend: Backend, step: Step) -> float:
-    """A transfer of what is valid, at the width that it has where it comes from."""
+    """A transfer of what is valid. Other cores are reached by whatever path the pipe has from here, or to here."""
     index = _PAYLOAD.get(_bare(step))
-    arrays = _arrays(step)
-    payload = step.operands[index] if index is not None else arrays[-1]
-    source = step.spaces[index or 0]
+    payload = step.operands[index] if index is not None else _arrays(step)[-1]
+    source = step.spaces[index or 0] if step.spaces else None
     target = step.target if step.target is not None else step.spaces[-1]
-    if source is None or target is None or 0 in payload.valid:
+    if 0 in payload.valid:
         return 0.0
+    if _bare(step).startswith(("tpush_", "tpop_")):
+        source, target = _crossing(backend, step, source, target)
+    assert source is not None and target is not None, "a transfer with a pipe has two ends"
     rows, cols = math.prod(payload.valid[:-1]), payload.valid[-1]
-    dtype: DataType = step.operands[index or 0].dtype
-    if dtype.bits < 8:
-        cols = math.ceil(cols * _width(dtype))
-    return backend.transfer_cycles(source, target, rows, cols, max(1, dtype.bits // 8))
+    if payload.dtype.bits < 8:
+        cols = math.ceil(cols * payload.dtype.bits / 8)
+    return backend.transfer_cycles(source, target, rows, cols, max(1, payload.dtype.bits // 8))
+
+
+def _crossing(
+    backend: Backend, step: Step, source: MemorySpace | None, target: MemorySpace | None
+) -> tuple[MemorySpace, MemorySpace]:
+    for path in backend.paths:
+        if path.pipe is step.pipe and (path.src is source or (source is None and path.dst is target)):
+            return path.src, path.dst
+    raise UserError(
+        f"{backend.title} has no path for {step.op}", code="SIM-042", span=step.span,
+        remedy="describe the path in the backend",
+    )  # fmt: skip

@@ -142,13 +142,12 @@ class Interpreter:
         if depth > MAX_DEPTH:
             raise UserError(f"function '{function.name}' calls itself without end", code="SIM-005", span=span)
         launched = function.is_incore or (caller is not None and caller.launched)
-        on_core = caller is not None and caller.launched
         frame = Frame(
             function,
             block=block,
             launched=launched or block.count > 1,
             depth=depth,
-            core=caller.core if on_core else {},
+            core=caller.core if caller is not None and caller.launched else {},
         )
         for dim, extent, name in bind_parameters(frame, arguments, span):
             wanted = self.evaluate(dim, frame)

@@ -148,7 +148,8 @@ def _runs(part: Array, origin: int) -> list[tuple[int, int]]:
     """The bytes of an array, counted from ``origin``."""
     if not part.size:
         return []
-    length, outer = part.itemsize, []
+    length = part.itemsize
+    outer: list[tuple[int, int]] = []
     for count, stride in sorted(zip(part.shape, part.strides, strict=True), key=lambda pair: pair[1]):
         if count == 1:
             continue

@@ -57,7 +57,7 @@ from pypto_plugin_simulator.frame import Frame
 from pypto_plugin_simulator.interpreter import DEFAULT_MAX_STEPS, Interpreter
 from pypto_plugin_simulator.journal import Journal
 from pypto_plugin_simulator.meanings.windows import corner
-from pypto_plugin_simulator.places import Memories, Place, core_of, has_addresses, is_planned, place_of, wrong
+from pypto_plugin_simulator.places import Memories, Place, core_of, has_addresses, memref_of, place_of, wrong
 from pypto_plugin_simulator.storage import first_byte, map_of, root_of
 from pypto_plugin_simulator.tile_views import look
 from pypto_plugin_simulator.trace import Recorder
@@ -286,7 +286,7 @@ code="SIM-011",
         )
         event = Event(f"{call.name} writes '{name}'", call.span if call.span.is_valid else span)
         onto = done.onto
-        if onto is not None and (is_planned(kind) or (var is None and done.writes)):
+        if onto is not None and (memref_of(kind) is not None or (var is None and done.writes)):
             tile = self._in_place(done, onto, place, event, name)
         else:
             mark = self.ledger.record(event)
@@ -304,9 +304,7 @@ code="SIM-011",
         self.journal.end(context, executor, self.backend, done.operands, done.value, tile.arena.space)
         return tile
 
-    def _in_place(
-        self, done: Pending, onto: Tile, place: Place | None, event: Event, name: str
-    ) -> Tile:
+    def _in_place(self, done: Pending, onto: Tile, place: Place | None, event: Event, name: str) -> Tile:
         """The operand's bytes as a new value, of which the operator has set a part."""
         call, at = done.call, first_byte(onto)
         if place is not None and (place.arena is not onto.arena or place.start != at):
@@ -366,7 +364,7 @@ code="SIM-011",
             return tuple(self.loaded(item) for item in value)  # pyright: ignore[reportUnknownVariableType]
         if not isinstance(value, Tile):
             return value
-        part, good = peek_part(value, value.valid, (0,) * len(value.valid), self.ledger)
+        part, _ = peek_part(value, value.valid, (0,) * len(value.valid), self.ledger)
         data = poisoned(value.shape, value.dtype)
         data[corner(value.valid)] = part
         return ArrayValue(data, value.dtype, value.valid, value.shape)

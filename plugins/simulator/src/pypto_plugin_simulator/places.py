@@ -94,14 +94,12 @@ def core_of(frame: Frame, backend: Backend | None) -> Memories:
     return found
 
 
-def is_planned(kind: Any) -> bool:
-    """Whether a type says where its tile lies."""
-    return (
-        isinstance(kind, TileType)
-        and kind.memory_space not in (None, MemorySpace.DDR)
-        and kind.memref is not None
-        and not kind.memref.is_pinned
-    )
+def memref_of(kind: Any) -> MemRef | None:
+    """What a type says of where its tile lies on chip; None when it says nothing yet."""
+    if not isinstance(kind, TileType) or kind.memory_space in (None, MemorySpace.DDR):
+        return None
+    memref = kind.memref
+    return None if memref is None or memref.is_pinned else memref
 
 
 def place_of(
@@ -111,11 +109,10 @@ def place_of(
 
     Raises UserError when they lie outside of the memory or of the allocation, or contradict the slot that it states.
     """
-    kind = var.type
-    if not is_planned(kind):
+    kind, memref = var.type, memref_of(var.type)
+    if memref is None:
         return None
-    assert isinstance(kind, TileType) and kind.memref is not None and kind.memory_space is not None
-    memref = kind.memref
+    assert isinstance(kind, TileType) and kind.memory_space is not None
     start = run.evaluate(memref.byte_offset, frame)
     arena = (
         memories.whole(kind.memory_space)
@@ -175,8 +172,8 @@ def has_addresses(function: Function) -> bool:
     """
     least: dict[Var, int] = {}
     for var in (*function.params, *defined_vars(function.body)):
-        if is_planned(var.type):
-            memref = var.type.memref
+        memref = memref_of(var.type)
+        if memref is not None:
             offset = _constant_part(memref.byte_offset)
             if memref.slot_count > 1 and isinstance(memref.slot_index, ConstInt):
                 offset -= memref.slot_index.value * memref.size

@@ -140,11 +140,9 @@ class StoredTile:
 
     def store(self, part: Any, offset: Extents | None = None) -> None:
         """Put an array into the elements that begin at ``offset``."""
-        offset = offset or (0,) * part.ndim
-        mark = self.keeper.mark(
-            self.tile, Touch(operand=RESULT, offset=offset, extent=part.shape, writes=True)
-        )
-        write_part(self.tile, part, offset, mark)
+        first: Extents = offset or (0,) * part.ndim
+        touch = Touch(operand=RESULT, offset=first, extent=part.shape, writes=True)
+        write_part(self.tile, part, first, self.keeper.mark(self.tile, touch))
 
     def window(self, offset: Extents, shape: Extents, valid: Extents | None = None) -> StoredTile:
         """The elements from ``offset`` on, where they lie."""

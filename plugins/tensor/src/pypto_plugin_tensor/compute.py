@@ -16,6 +16,7 @@ from pypto_core.ir import (
     TileType,
     Var,
     is_const,
+    shapes_equal,
     static_shape,
 )
 from pypto_core.ops import active_registry
@@ -111,6 +112,16 @@ def constant(value: float, dtype: DataType) -> Expr:
 
 def _binary(kernel: Kernel, var: Var, call: Call) -> Value:
     """Equal shapes go element by element; a row or column beside a matrix is spread over it."""
+    made = _stretched(kernel, var, call)
+    if shapes_equal(tile_type(made.var).valid_shape, made.kind.valid_shape) or len(made.kind.shape) != 2:
+        return made
+    # What holds data is what does in the left operand, stretched or not.
+    args = [made.var, *made.kind.valid_shape]
+    made.var = kernel.emit("tile.set_validshape", args, like=var.name_hint, span=call.span)
+    return made
+
+
+def _stretched(kernel: Kernel, var: Var, call: Call) -> Tile:
     name = call.name.removeprefix("tensor.")
     lhs, rhs = (kernel.value(a) for a in call.args[:2])
     whole = _kind(kernel, call)

@@ -6,6 +6,7 @@ which axes are in the way. Loads and stores keep the rank of their tensors.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -24,6 +25,7 @@ from pypto_core.ir import (
     Mutator,
     NameSource,
     Stmt,
+    TensorType,
     TileLayout,
     TileType,
     TileView,
@@ -39,6 +41,7 @@ from pypto_core.ir import (
     replace,
     seq,
     shapes_equal,
+    walk,
 )
 from pypto_core.ops import create_call
 
@@ -50,12 +53,29 @@ def flatten_tile_nd_to_2d(function: Function, ctx: Any) -> Function:
 
     Raises UserError (PT379) for what is no matrix in that view.
     """
-    return _Flattening().visit(function) if function.is_incore else function
+    return _Flattening(_only_reshaped(function)).visit(function) if function.is_incore else function
+
+
+def _only_reshaped(function: Function) -> frozenset[Var]:
+    """Tiles of other ranks that are loaded and then only looked at under another shape: they may stay."""
+    loaded: set[Var] = set()
+    seen: Counter[Var] = Counter()
+    reshaped: Counter[Var] = Counter()
+    for node in walk(function.body):
+        if isinstance(node, AssignStmt) and isinstance(node.value, Call) and node.value.name == "tile.load":
+            if _rank(node.value) != 2:
+                loaded.add(node.var)
+        elif isinstance(node, Var):
+            seen[node] += 1
+        elif isinstance(node, Call) and node.name == "tile.reshape" and isinstance(node.args[0], Var):
+            reshaped[node.args[0]] += 1
+    return frozenset(v for v in loaded if seen[v] == reshaped[v] + 1)
 
 
 class _Flattening(Mutator):
-    def __init__(self) -> None:
+    def __init__(self, kept: frozenset[Var]) -> None:
         super().__init__()
+        self.kept = kept
         self.names = NameSource()
         self.flat_types: dict[int, tuple[TileType, TileType]] = {}
         self.ahead: list[Stmt] = []
@@ -79,6 +99,8 @@ class _Flattening(Mutator):
         call = node.value
         if not (isinstance(call, Call) and call.name.startswith("tile.")):
             return super().visit_assign_stmt(node)
+        if node.var in self.kept:
+            return node
         new = self.flattened(call)
         var = node.var
         if new.type is not call.type or new.type is not var.type:
@@ -324,8 +346,6 @@ def _tile(expr: Expr) -> TileType:
 
 
 def _is_matrix(expr: Expr) -> bool:
-    from pypto_core.ir import TensorType
-
     return isinstance(expr.type, TensorType) and len(expr.type.shape) >= 2
 
 

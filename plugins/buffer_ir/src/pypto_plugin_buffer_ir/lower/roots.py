@@ -43,9 +43,9 @@ class Handles:
     tiles: dict[Expr, Var] = attrs.field(factory=dict)
     products: dict[Call, Var] = attrs.field(factory=dict)
 
-    def define(self, name: str, args: Iterable[object], kind: BufferType, suffix: str) -> Var:
+    def define(self, name: str, args: Iterable[Expr], kind: BufferType, suffix: str) -> Var:
         """Add a definition and give its handle."""
-        call = define(name, args, kind, self.span)  # type: ignore[arg-type]
+        call = define(name, args, kind, self.span)
         var = Var(f"{self.name}_buffer{suffix}", kind, span=self.span)
         self.definitions.append(AssignStmt(var, call, span=self.span))
         return var
@@ -113,7 +113,7 @@ def handles_of(root: Root, index: StorageIndex, addressed: bool, anchored: bool)
     origin = _origin(root, capacity, addressed, span)
     if origin is None and anchored and space is MemorySpace.Vec:
         raise refused(
-            "an addressed allocation needs a full-capacity MemRef anchor: a tile of all its bytes tells where it begins",
+            "an addressed allocation needs a full-capacity MemRef anchor, a tile of all its bytes",
             span,
             allocation=root.base.name_hint,
             capacity=capacity,

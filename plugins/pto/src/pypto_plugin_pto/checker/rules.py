@@ -131,7 +131,9 @@ def _unary(op: _Operation) -> None:
     _same_elements(op, 0)
     known = {t.valid for t in (op.tile(0), op.tile(-1)) if None not in t.valid}
     if len(known) > 1:
-        raise op.refuse(f"valid extents differ: {' and '.join(f'{a}x{b}' for a, b in sorted(known, key=str))}")
+        raise op.refuse(
+            f"valid extents differ: {' and '.join(f'{a}x{b}' for a, b in sorted(known, key=str))}"
+        )
 
 
 def _reduction(op: _Operation) -> None:
@@ -141,7 +143,9 @@ def _reduction(op: _Operation) -> None:
     if "arg" not in op.name:
         _same_elements(op, 0)
     elif target.dtype not in _PLACES:
-        raise op.refuse(f"a place is a number of {' or '.join(sorted(_PLACES))}, not {target.dtype}", op.output_type)
+        raise op.refuse(
+            f"a place is a number of {' or '.join(sorted(_PLACES))}, not {target.dtype}", op.output_type
+        )
     have, want = (target.rows, source.rows) if by_rows else (target.cols, source.cols)
     if have != want:
         what = "row" if by_rows else "column"
@@ -317,7 +321,9 @@ def _counts(op: _Operation, source: TileFields, extents: tuple[int | None, ...])
         raise op.refuse(f"the tile holds {held} elements, the window {window}", op.output_type)
 
 
-_LINES = [f"t{line}{what}" for line in ("row", "col") for what in ("sum", "max", "min", "prod", "argmax", "argmin")]
+_LINES = [
+    f"t{line}{what}" for line in ("row", "col") for what in ("sum", "max", "min", "prod", "argmax", "argmin")
+]
 _MIXES = ("add", "sub", "mul", "div", "max", "min", "expdif")
 
 _RULES: dict[str, Callable[[_Operation], None]] = {

@@ -1,0 +1,1 @@
+"""The machine nimbus1 for pypto."""

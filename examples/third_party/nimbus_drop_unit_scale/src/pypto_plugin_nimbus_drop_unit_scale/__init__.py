@@ -1,0 +1,1 @@
+"""The pass NimbusDropUnitScale for pypto."""
