@@ -17,6 +17,7 @@ from pypto_core.diagnostics import DiagnosticError, InternalError, UserError
 BUILTIN = {
     "backends": "machines that kernels can be compiled for",
     "cache": "compiled kernels that are kept between runs",
+    "check-plugin": "does a plugin load, and do its backends and passes conform",
     "compile": "compile a kernel file and write what comes out",
     "explain": "the page behind a code, or what became of the kernels in a file",
     "new": "write a package for a pass or a backend",
@@ -68,7 +69,7 @@ class LazyGroup(click.Group):
 
 
 def _module_name(command: str) -> str:
-    return {"compile": "compile_", "pipeline": "pipeline"}.get(command, command)
+    return "compile_" if command == "compile" else command.replace("-", "_")
 
 
 def _plugin_lines() -> dict[str, str]:

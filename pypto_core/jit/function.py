@@ -99,9 +99,10 @@ class CompiledKernel:
                     code="PT834",
                     remedy="call the decorated function: it is read again for other values",
                 )
-        return execute(
-            self.program, self.function.pl_template.name, bound.arrays, self.host, self.config.engine
-        )
+        # A typed scalar that was left out when the kernel was read is one of its parameters.
+        numbers = {name: value for name, value in bound.given.items() if name not in self.constants}
+        given = {**numbers, **bound.arrays}
+        return execute(self.program, self.function.pl_template.name, given, self.host, self.config.engine)
 
 
 class JitFunction:
@@ -151,7 +152,7 @@ class JitFunction:
         return self._kernel(bind(self.pl_template, args, kwargs), config, emit=False).program
 
     def compile(self, *args: Any, **kwargs: Any) -> CompiledKernel:
-        """Compile to the target; arguments whose annotations say all may be left out."""
+        """Compile to the target; arguments whose annotations say all may be left out, typed scalars too."""
         config, kwargs = self._config(kwargs)
         return self._kernel(bind(self.pl_template, args, kwargs), config, emit=True)
 

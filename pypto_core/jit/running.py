@@ -8,24 +8,27 @@ from typing import Any
 from pypto_core.contract import RunResult, entry_function
 from pypto_core.host import Host
 from pypto_core.ir import ParamDirection, Program, base_name
-from pypto_core.jit.arrays import as_numpy
+from pypto_core.jit.arrays import as_numpy, is_array
 
 
-def execute(program: Program, entry: str, arrays: Mapping[str, Any], host: Host, engine: str) -> Any:
+def execute(program: Program, entry: str, given: Mapping[str, Any], host: Host, engine: str) -> Any:
     """Run ``entry`` and give what it returns: nothing, one value or a tuple.
 
-    ``arrays``: by parameter; outputs that are left out are made. A returned tensor that is an argument is the caller's
+    ``given``: arrays and numbers by parameter; outputs that are left out are made. A returned tensor that is an argument is the caller's
     own object, others are numpy arrays. Without a return statement the outputs that were left out are returned.
     Raises UserError: PT832 for an output that can't be written in place, PT705 when there is no such engine, and
     whatever the engine refuses.
     """
     written = _written(program, entry)
-    views = {name: as_numpy(value, name, writable=name in written) for name, value in arrays.items()}
-    result = host.engine(engine).load()(program, views, entry)
+    inputs = {
+        name: as_numpy(value, name, writable=name in written) if is_array(value) else value
+        for name, value in given.items()
+    }
+    result = host.engine(engine).load()(program, inputs, entry)
     for name, value in result.outputs.items():
-        if name in views:
-            views[name][...] = value
-    return _returned(result, arrays)
+        if name in inputs:
+            inputs[name][...] = value
+    return _returned(result, given)
 
 
 def _written(program: Program, entry: str) -> frozenset[str]:
@@ -34,9 +37,9 @@ def _written(program: Program, entry: str) -> frozenset[str]:
     return frozenset(base_name(var.name_hint) for var, way in pairs if way is not ParamDirection.In)
 
 
-def _returned(result: RunResult, arrays: Mapping[str, Any]) -> Any:
+def _returned(result: RunResult, given: Mapping[str, Any]) -> Any:
     made = {id(value): name for name, value in result.outputs.items()}
-    values = [arrays.get(made.get(id(value), ""), value) for value in result.returns]
+    values = [given.get(made.get(id(value), ""), value) for value in result.returns]
     if not result.returns:
-        values = [value for name, value in result.outputs.items() if name not in arrays]
+        values = [value for name, value in result.outputs.items() if name not in given]
     return None if not values else values[0] if len(values) == 1 else tuple(values)

@@ -57,17 +57,21 @@ class Lifetimes:
             elif isinstance(stmt, ast.With):
                 self._mark(effects, stmt.body, SCOPE, live, at_exit)
             elif isinstance(stmt, ast.For | ast.While):
-                after_trip = live | effects.of[id(stmt)][0]
+                after_trip = live | effects.next_trip[id(stmt)]
                 self._mark(effects, stmt.body, LOOP, after_trip, after_trip)
             reads, sets = effects.of[id(stmt)]
             live = live - sets | reads
 
 
 class _Effects:
-    """For each statement the names that it reads before it sets them, and those that it sets on every path."""
+    """For each statement the names that it reads before it sets them, and those that it sets on every path.
+
+    ``next_trip``: what a trip of a loop reads of what was there before it.
+    """
 
     def __init__(self, body: Sequence[ast.stmt]) -> None:
         self.of: dict[int, tuple[Names, Names]] = {}
+        self.next_trip: dict[int, Names] = {}
         self._everything = frozenset(
             part.id for stmt in body for part in ast.walk(stmt) if isinstance(part, ast.Name)
         )
@@ -89,8 +93,10 @@ class _Effects:
             reads, sets = self._block(stmt.body)
             return (reads - own).union(*(_read(item.context_expr) for item in stmt.items)), sets | own
         if isinstance(stmt, ast.For | ast.While):
-            reads, _ = self._block(stmt.body)  # it may make no trip at all, so that it sets nothing for sure
-            return reads - own | _read(stmt.iter if isinstance(stmt, ast.For) else stmt.test), _NONE
+            head = _read(stmt.iter if isinstance(stmt, ast.For) else stmt.test)
+            reads = self._block(stmt.body)[0] - own
+            self.next_trip[id(stmt)] = reads if isinstance(stmt, ast.For) else reads | head
+            return reads | head, _NONE  # it may make no trip at all, so that it sets nothing for sure
         # What follows a return is not reached.
         return _read(stmt), self._everything if isinstance(stmt, ast.Return) else own
 
@@ -125,8 +131,10 @@ def _constant_names(function: ast.FunctionDef) -> Names:
     for arg in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
         places.setdefault(arg.arg, []).append(FUNCTION)
     for stmt, kind in _statements(function.body, FUNCTION):
+        # The variable of a loop is assigned by each trip.
+        found = [LOOP, LOOP] if isinstance(stmt, ast.For) else [kind]
         for name in _assigned(stmt):
-            places.setdefault(name, []).append(LOOP if isinstance(stmt, ast.For) else kind)
+            places.setdefault(name, []).extend(found)
     return frozenset(name for name, kinds in places.items() if _is_constant(kinds))
 
 

@@ -12,7 +12,9 @@ from collections.abc import Callable, Iterator
 from itertools import chain, repeat
 from typing import Any, cast
 
-from pypto_core.diagnostics import UNKNOWN_SPAN, SourceText, Span
+import attrs
+
+from pypto_core.diagnostics import UNKNOWN_SPAN, SourceText, Span, UserError
 from pypto_core.ir import (
     EMPTY_MAP,
     MAKE,
@@ -20,30 +22,27 @@ from pypto_core.ir import (
     PTR,
     UNKNOWN,
     VOID,
-    BinaryExpr,
-    Call,
-    Expr,
-    MakeTuple,
     MemRefType,
     PtrType,
     ScalarType,
     TensorType,
     TileType,
     TupleGetItemExpr,
-    UnaryExpr,
     UnknownType,
+    Var,
     VoidType,
     freeze_map,
     scalar_type,
 )
 from pypto_core.text.schema import NO_DEFAULT, ClassTable, FieldShape, Shape, shape_of
-from pypto_core.text.wire import EXTENSION, bad, is_bad, listed, read_int
+from pypto_core.text.wire import EXTENSION, bad, is_bad, listed, read_int, refusal
 
 _PARTS = {"classes", "files", "spans", "rows", "root"}
 MAX_VALUE_DEPTH = 16
-# Types compare extents while they are built, which costs as much as the expressions written out without sharing.
+# Nodes that anything stored may have if it is written out without sharing, and all types together: they compare extents
+# while they are built, which costs as much.
 WORK_PER_ROW, WORK_BASE = 100, 100_000
-_SATURATED = 1 << 40
+_REFERENCES = (Shape.NODE, Shape.NODES, Shape.FUNCTIONS)
 _AS_THEY_ARE = {bool, int, float, str}
 _NONE_TYPE: type = type(None)
 
@@ -56,6 +55,20 @@ _INTERNED: dict[type, Callable[..., Any]] = {
     VoidType: lambda: VOID,
 }
 _SIMPLE: dict[Shape, set[type]] = {Shape.BOOL: {bool}, Shape.FLOAT: {float, int}, Shape.TEXT: {str}}
+
+
+@attrs.frozen(kw_only=True)
+class Rows:
+    """The nodes of one class, each made when it is asked for, and the numbers, and lists of numbers, of what they hold.
+
+    ``works``: making one compares or counts all that it holds. ``leaf``: where such a node is held, what it holds
+    itself is not followed.
+    """
+
+    nodes: Iterator[Any]
+    references: Iterator[tuple[Any, ...]]
+    works: bool
+    leaf: bool
 
 
 class Decoder:
@@ -72,8 +85,9 @@ class Decoder:
         self.spans = [UNKNOWN_SPAN, *_spans(parts["spans"], self.files)]
         self.sequence: list[int] = listed(parts["rows"], "the list of rows")
         self.nodes: list[Any] = []
-        self.budget = WORK_BASE + WORK_PER_ROW * len(self.sequence)
-        self._weights: dict[int, int] = {}
+        self.limit = WORK_BASE + WORK_PER_ROW * len(self.sequence)
+        self._weights: list[int] = []
+        self._held = 0
         self._classes = [listed(row, "a class", 3) for row in listed(parts["classes"], "the list of classes")]
         self._root: Any = parts["root"]
         self._kinds: list[type] = []
@@ -94,18 +108,38 @@ class Decoder:
         counts = Counter(self.sequence)
         if any(not 0 <= number < len(self._kinds) for number in counts):
             bad("a row is of a class that is not there", "PT554")
-        rows = [self._rows(row, counts[number]) for number, row in enumerate(self._classes)]
-        self._build(rows)
+        self._build([self._rows(row, counts[number]) for number, row in enumerate(self._classes)])
         root = self._root
         if type(root) is not int or not 0 <= root < len(self.nodes):
             bad(f"the root {root!r} is not one of its {len(self.nodes)} nodes", "PT554")
         return self.nodes[root]
 
-    def _build(self, rows: list[Iterator[Any]]) -> None:
-        append = self.nodes.append
+    def _build(self, rows: list[Rows]) -> None:
+        """Make the nodes in order, unless one of them written out without sharing is larger than any has reason to be.
+
+        What is shared over and over stands for a tree that no tool would ever get to the end of.
+        """
+        nodes, weights, limit = self.nodes, self._weights, self.limit
+        budget = limit
         try:
             for row in map(rows.__getitem__, self.sequence):
-                append(next(row))
+                weight = 1
+                for held in next(row.references):
+                    if held.__class__ is int:
+                        weight += weights[held]
+                    elif held:
+                        for number in held:
+                            weight += weights[number]
+                if row.works:
+                    budget -= weight
+                if weight > limit or budget < 0:
+                    raise too_large()
+                nodes.append(next(row.nodes))
+                if self._held:  # what options hold shows when they are read
+                    weight, self._held = weight + self._held, 0
+                    if weight > limit:
+                        raise too_large()
+                weights.append(1 if row.leaf else weight)
         except IndexError:
             bad(f"row {len(self.nodes)} refers to rows after it", "PT554")
         except Exception as error:  # whatever a constructor makes of hostile values is the data's fault
@@ -121,8 +155,8 @@ class Decoder:
             bad(f"it holds a class '{str(name)[:80]}' that is not known here", "PT553")
         return cls
 
-    def _rows(self, row: list[Any], count: int) -> Iterator[Any]:
-        """The nodes of one class, each made when it is asked for."""
+    def _rows(self, row: list[Any], count: int) -> Rows:
+        """The nodes of one class."""
         name: str = row[0]
         cls = self.table.nodes[name]
         shape = shape_of(cls)
@@ -134,9 +168,13 @@ class Decoder:
         table = dict(zip(names, columns, strict=True))
         made = [self._field(name, field, table, count) for field in shape.parameters]
         make: Callable[..., Any] = _INTERNED.get(cls) or MAKE[cls]
-        if issubclass(cls, TensorType | TileType | TupleGetItemExpr):
-            make = self._charged(make)
-        return map(make, *made) if made else (make() for _ in range(count))
+        references = [table[f.name] for f in shape.parameters if f.shape in _REFERENCES and f.name in table]
+        return Rows(
+            nodes=map(make, *made) if made else (make() for _ in range(count)),
+            references=zip(*references, strict=True) if references else repeat((), count),
+            works=issubclass(cls, TensorType | TileType | TupleGetItemExpr),
+            leaf=issubclass(cls, Var),
+        )
 
     def _field(self, name: str, field: FieldShape, table: dict[str, Any], count: int) -> Iterator[Any]:
         """What one field of the nodes of a class holds, row by row."""
@@ -233,6 +271,7 @@ class Decoder:
         if tag == "n" and len(value) == 2:
             if type(value[1]) is not int or not 0 <= value[1] < len(self.nodes):
                 bad("an option refers to a row that is not there", "PT554")
+            self._held += self._weights[value[1]]
             return self.nodes[value[1]]
         if tag == "e" and len(value) == 3:
             return self._member(value[1], value[2])
@@ -252,42 +291,10 @@ class Decoder:
         _all({type(value)}, {int, str}, cls.__name__)
         return _looked_up(members, [value], cls.__name__)[0]
 
-    def _charged(self, make: Callable[..., Any]) -> Callable[..., Any]:
-        """``make``, which counts the extents that it compares and refuses data that would make that endless."""
 
-        def counted(*values: Any) -> Any:
-            for value in values:
-                if isinstance(value, MakeTuple | TupleGetItemExpr):
-                    self.budget -= self._weight(value)
-                elif view := getattr(value, "valid_shape", ()):
-                    self.budget -= sum(self._weight(item) for item in (*view, *values[0]))
-            if self.budget < 0:
-                bad("its expressions are larger than they have any reason to be", "PT556")
-            return make(*values)
-
-        return counted
-
-    def _weight(self, node: Expr) -> int:
-        """Nodes of an expression written out without sharing."""
-        if not isinstance(node, BinaryExpr | UnaryExpr | Call | MakeTuple | TupleGetItemExpr):
-            return 1
-        known = self._weights.get(id(node))
-        if known is not None:
-            return known
-        if isinstance(node, BinaryExpr):
-            below: tuple[Expr, ...] = (node.left, node.right)
-        elif isinstance(node, UnaryExpr):
-            below = (node.operand,)
-        elif isinstance(node, TupleGetItemExpr):
-            below = (node.tuple,)
-        else:
-            below = node.args if isinstance(node, Call) else node.elements
-        try:
-            total = min(1 + sum(self._weight(b) for b in below), _SATURATED)
-        except RecursionError:
-            total = _SATURATED
-        self._weights[id(node)] = total
-        return total
+def too_large() -> UserError:
+    """The error for data that stands for far more than it holds."""
+    return refusal("its expressions are larger than they have any reason to be", "PT556")
 
 
 def _all(kinds: set[type], allowed: set[type], place: str) -> None:

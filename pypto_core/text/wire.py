@@ -18,7 +18,12 @@ _LEAST, _MOST = -(1 << 63), (1 << 64) - 1
 
 def bad(message: str, code: str = "PT555", **facts: object) -> NoReturn:
     """Refuse stored data."""
-    raise UserError(
+    raise refusal(message, code, **facts)
+
+
+def refusal(message: str, code: str = "PT555", **facts: object) -> UserError:
+    """The error that refuses stored data."""
+    return UserError(
         f"the stored program is damaged: {message}",
         code=code,
         facts=facts,
@@ -27,7 +32,7 @@ def bad(message: str, code: str = "PT555", **facts: object) -> NoReturn:
 
 
 def is_bad(error: Exception) -> bool:
-    """Whether an error is one that :func:`bad` raised."""
+    """Whether an error is one of :func:`refusal`."""
     return isinstance(error, UserError) and error.diagnostics[0].code.startswith("PT55")
 
 

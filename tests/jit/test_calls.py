@@ -284,6 +284,23 @@ def test_compile_gives_artifacts_and_can_be_called(tmp_path) -> None:
     assert kernel.hints == tuple(d for d in kernel.compiled.diagnostics if d.code.startswith("PH"))
 
 
+def test_a_typed_scalar_that_is_left_out_stays_a_parameter() -> None:
+    @pl.jit.incore
+    def rows(x: pl.Tensor, out: pl.Out[pl.Tensor], n: pl.Scalar[pl.INDEX]):
+        for i in pl.range(n):
+            t = pl.load(x, [i * 8, 0], [8, 16])
+            out = pl.store(pl.add(t, t), [i * 8, 0], out)
+        return out
+
+    x = numbers(32, 16)
+    kernel = rows.compile(x, x)
+    for n in (1, 3):
+        out = np.zeros_like(x)
+        assert kernel(x, out, n) is out
+        np.testing.assert_array_equal(out[: 8 * n], 2 * x[: 8 * n])
+        assert not out[8 * n :].any()
+
+
 def test_a_call_may_stop_at_the_compiled_kernel() -> None:
     x = numbers(16, 16)
     kernel = add_scaled(x, x, np.zeros_like(x), 2.0, config=JitConfig(execute=False))

@@ -307,7 +307,11 @@ class Draw:
 
     def while_loop(self) -> None:
         carried = self.carried(1)
-        inits = {self.name("o"): self.here.out, self.name("j"): ConstInt(0), **{self.name("x"): t for t in carried}}
+        inits = {
+            self.name("o"): self.here.out,
+            self.name("j"): ConstInt(0),
+            **{self.name("x"): t for t in carried},
+        }
 
         def body(out: Var, number: Expr, *tiles: Var) -> list[Any]:
             with self.region() as scope:

@@ -8,6 +8,7 @@ from typing import Any
 
 from buffer_parts import FP32_64, source
 
+from pypto_core.diagnostics import DiagnosticError
 from pypto_core.host import Host, PluginInfo, hookimpl, load_host
 from pypto_core.ir import Function, FunctionIRStage, Program
 from pypto_core.run import Compiled, compile
@@ -51,7 +52,13 @@ class _Stop:
 def behind(name: str, program: Program, planner: str = "pypto", **options: Any) -> Program:
     """The program behind a pass of the default pipeline."""
     stop = _Stop(name)
-    compile(program, backend="910b", planner=planner, host=host(), instruments=[stop], emit=False, **options)
+    try:
+        compile(
+            program, backend="910b", planner=planner, host=host(), instruments=[stop], emit=False, **options
+        )
+    except DiagnosticError:
+        if stop.program is None:
+            raise
     assert stop.program is not None, f"{name} does not run"
     return stop.program
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from buffer_parts import FP32_64, PLANNERS, arrays, assert_same, names, run, source
+from buffer_parts import FP32_64, PLANNERS, arrays, assert_same, in_buffers, names, planned, run, source
 
+from pypto_core.host import load_host
 from pypto_core.ir import IfStmt, walk_stmts
 
 EXTENTS = (0, 1, 2, 3)
@@ -375,6 +376,17 @@ def test_products(name, element, planner):
     # Accumulators of a K loop that starts late hold what nobody has written.
     given = given[:1] if name == "k loop" else given
     assert_same(body.replace("{1}", result), planner, given, CUBE.format(element, result))
+
+
+@pytest.mark.parametrize(("name", "case"), [("swap", cases(3)[0]), ("branch", cases(2)[0])])
+def test_a_kernel_takes_as_long_in_either_form(name, case):
+    tiles = planned(source(KERNELS[name]), "pypto")
+    host, spent = load_host(), []
+    for program in (tiles, in_buffers(tiles, "pypto")):
+        inputs = {key: np.copy(value) for key, value in case.items()}
+        report = host.engine("time").load()(program, inputs, backend=host.backend("910b")).report["time"]
+        spent.append([(core.makespan, [(p.pipe, p.count) for p in core.pipes]) for core in report.cores])
+    assert spent[0] == spent[1] and spent[0][0][0] > 0
 
 
 def test_sources_are_what_they_are_meant_to_be():

@@ -79,8 +79,9 @@ def test_extents_set_on_a_reshaped_window_are_refused_by_the_checker(write: Any)
     for source, maker in (("%x", ""), ("%part", "pto.subview")):
         [have] = re.findall(rf"{source} = pto\.\w+ .*?(!pto\.tile_buf<[^>]*>)$", text, re.M)
         whole = kind if maker else have
-        lines = f"\\n    %q = pto.treshape {source} : {have} -> {whole}\\n    pto.set_validshape %q, %arg2, %arg2 : {whole}\\n    return"
-        errors = check_text(text.replace("\n    return", lines.replace("\\n", "\n"))).errors
+        view = f"    %q = pto.treshape {source} : {have} -> {whole}\n"
+        narrow = f"    pto.set_validshape %q, %arg2, %arg2 : {whole}\n"
+        errors = check_text(text.replace("    return", view + narrow + "    return")).errors
         if maker:
             [error] = errors
             assert error.code == "PTO-106" and f"%q comes from '{maker}'" in error.message

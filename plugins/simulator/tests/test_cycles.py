@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import attrs
 import numpy as np
 import pytest
 
 from pypto_core.contract import ArrayValue, BlockPosition, OpExecutor
 from pypto_core.diagnostics import UNKNOWN_SPAN, InternalError, UserError
 from pypto_core.host import load_host
-from pypto_core.ir import UNKNOWN, DataType, MemorySpace
+from pypto_core.ir import UNKNOWN, DataType, MemorySpace, PipeType
 from pypto_core.testing import build as b
 from pypto_plugin_simulator.cycles import SCALAR_CYCLES, cycles_of
 from pypto_plugin_simulator.trace import Step
@@ -175,3 +176,9 @@ def test_operators_of_other_plugins_bring_their_own_time(machines: Any) -> None:
         ask(lambda ctx, x: float("nan"))
     with pytest.raises(InternalError, match=r"the cycles of acme\.swish failed: KeyError"):
         ask(lambda ctx, x: {}["no"])
+
+
+def test_a_foreign_transfer_without_a_time(machines: Any) -> None:
+    call = step(machines["910b"], "acme.fetch", [ZERO], (1.0, None))
+    with pytest.raises(UserError, match="acme.fetch runs on MTE2, and it is not clear what it moves"):
+        cycles_of(machines["910b"], attrs.evolve(call, pipe=PipeType.MTE2))

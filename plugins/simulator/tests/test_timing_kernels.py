@@ -7,13 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pypto_core.contract import RunResult, entry_function
+from pypto_core.contract import OpExecutor, RunResult, entry_function
 from pypto_core.diagnostics import UserError
-from pypto_core.host import load_host
+from pypto_core.host import PluginInfo, hookimpl, load_host
 from pypto_core.ir import PipeType
 from pypto_core.language import parse
+from pypto_core.ops import Kind, OpDef, Param, builtin_registry, create_call, using_registry
 from pypto_core.run import PassContext, compile
+from pypto_core.testing import build as b
 from pypto_core.testing import random_inputs
+from pypto_plugin_simulator import plugin
 from pypto_plugin_simulator.timing.engine import run
 from pypto_plugin_simulator.timing.report import CoreTimes, TimeReport
 
@@ -320,3 +323,44 @@ def test_launches_follow_each_other(blocks: int) -> None:
         (launch, block) for launch in range(2) for block in range(blocks)
     ]
     assert [core.begin for core in made.cores] == pytest.approx([0] * blocks + [each] * blocks)
+
+
+def same_type(args: Any, options: Any) -> Any:
+    return args[0].type
+
+
+CUBE = OpDef(name="acme.cube", params=(Param("x", Kind.TILE),), deduce=same_type)
+
+
+class Acme:
+    """A plugin with an operator of its own that runs on the cube's pipe."""
+
+    @hookimpl
+    def pypto_plugin(self) -> PluginInfo:
+        return PluginInfo(name="acme", summary="cubes", requires_api=">=1,<2")
+
+    @hookimpl
+    def pypto_ops(self) -> list[OpDef]:
+        return [CUBE]
+
+    @hookimpl
+    def pypto_executors(self) -> list[OpExecutor]:
+        def cube(ctx: Any, x: Any) -> Any:
+            return ctx.value(x.defined**3, x.shape)
+
+        return [OpExecutor("acme.cube", cube, pipe=M, cycles=lambda ctx, x: 10.0 * x.valid[0])]
+
+
+def test_operators_of_plugins_bring_pipe_and_time() -> None:
+    x = b.tensor("x", (16, 64))
+    load = b.let("t", b.op("tile.load", x, b.dims(0, 0), b.dims(16, 64)))
+    with using_registry(builtin_registry().extended([CUBE])):
+        cubed = b.let("c", create_call("acme.cube", [load.var], {}))
+    kernel = b.kernel("k", [x], [load, cubed, b.ret(cubed.var)], returns=[cubed.var.type])
+    host = load_host(entry_points=[], extra_plugins=[Acme(), plugin])
+    data = np.arange(16 * 64, dtype=np.float32).reshape(16, 64)
+    result = run(kernel, [data], host=host, backend=load_host().backend("910b"))
+    np.testing.assert_array_equal(result.returns[0], data**3)
+    core = result.report["time"].cores[0]
+    assert core.pipe(M).busy == 160
+    assert core.makespan == pytest.approx(200 + 4096 / (100.9 * 2**30 / 1.85e9) + 160)

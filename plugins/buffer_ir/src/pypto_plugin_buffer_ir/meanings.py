@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pypto_core.contract import ArrayValue, ExecContext, OpExecutor, TileStorage
+from pypto_core.contract import ArrayValue, ExecContext, OpExecutor, TileStorage, Touch
 from pypto_core.ir import (
     RUNTIME_EXTENT,
     BufferType,
@@ -132,6 +132,20 @@ def store(ctx: ExecContext, src: TileStorage, offsets: Extents, valid: Extents, 
     ctx.compute("tile.store", ctx.call.args[3].type, src.load(), offsets, tensor)
 
 
+def touched_by_load(
+    ctx: ExecContext, tensor: ArrayValue, offsets: Extents, valid: Extents, dst: TileStorage
+) -> tuple[Touch, ...]:
+    """The window of the tensor; storage tells itself what of it is touched."""
+    return (Touch(operand=0, offset=offsets, extent=valid),)
+
+
+def touched_by_store(
+    ctx: ExecContext, src: TileStorage, offsets: Extents, valid: Extents, tensor: ArrayValue
+) -> tuple[Touch, ...]:
+    """The window of the tensor."""
+    return (Touch(operand=3, offset=offsets, extent=valid, writes=True),)
+
+
 def copy(ctx: ExecContext, src: TileStorage, dst: TileStorage) -> None:
     """The valid elements."""
     _agree(ctx, src, dst.valid, "the source")
@@ -196,8 +210,8 @@ EXECUTORS: tuple[OpExecutor, ...] = (
     OpExecutor(ops.SUBVIEW, subview),
     OpExecutor(ops.RESHAPE, reshape),
     OpExecutor(ops.SET_VALIDSHAPE, set_validshape),
-    OpExecutor(ops.LOAD, load),
-    OpExecutor(ops.STORE, store),
+    OpExecutor(ops.LOAD, load, touches=touched_by_load),
+    OpExecutor(ops.STORE, store, touches=touched_by_store),
     OpExecutor(ops.COPY, copy),
     OpExecutor(ops.EXTRACT, extract),
     OpExecutor(ops.MATMUL, matmul, pipe=PipeType.M),

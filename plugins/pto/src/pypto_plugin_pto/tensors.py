@@ -91,10 +91,10 @@ def layout_of(kind: TensorType) -> tuple[TensorLayout, Dims]:
             remedy="keep the tensor in ND, and load it with target_memory=pl.Mem.Mat: the transfer puts it in boxes",
         )
     stride: Dims = view.stride if view is not None else ()
-    column = len(kind.shape) >= 2 and is_const(kind.shape[-1], 1)
-    if layout is TensorLayout.ND and column and (not stride or is_const(stride[len(stride) - 2], 1)):
-        layout = TensorLayout.DN
-        stride = (*stride[:-1], kind.shape[-2]) if stride else ()
+    if layout is TensorLayout.ND and len(kind.shape) >= 2 and is_const(kind.shape[-1], 1):
+        *outer, between, _ = stride or packed_strides(kind.shape, layout)
+        if is_const(between, 1):
+            return TensorLayout.DN, (*outer, between, kind.shape[-2])
     return layout, stride or packed_strides(kind.shape, layout)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, reduce
 
 import attrs
 
@@ -22,6 +22,7 @@ from pypto_core.ir import (
     TileView,
     as_dims,
     floordiv,
+    mul,
     static_dim,
 )
 from pypto_plugin_pto.alignment import misaligned
@@ -90,10 +91,13 @@ class Extents:
 
 
 def extents_of(kind: TileType) -> Extents:
-    """Rows and columns of a tile; one of rank 1 is a row. Four-bit elements of Vec tiles count by pairs."""
+    """Rows and columns of a tile; one of rank 1 is a row, leading axes count as rows, as a load of several axes fills
+    them. Four-bit elements of Vec tiles count by pairs.
+    """
     shape, valid = kind.shape, kind.valid_shape
-    if len(shape) == 1:
-        shape, valid = (INDEX_ONE, *shape), (INDEX_ONE, *valid)
+    if len(shape) != 2 and shape:
+        shape = (reduce(mul, shape[:-1], INDEX_ONE), shape[-1])
+        valid = (reduce(mul, valid[:-1], INDEX_ONE), valid[-1])
     numbers = [static_dim(d) for d in shape]
     if len(numbers) != 2 or None in numbers:
         raise UserError(

@@ -28,6 +28,8 @@ _BOTH: dict[str, tuple[str, ...]] = {
     "matmul": _names("matmul matmul_acc"),
     "memory": _names("create full read write assemble fillpad concat ci"),
     "views": _names("reshape set_validshape transpose reinterpret_view"),
+    "picking": _names("gather gather_row scatter scatter_mask"),
+    "sorting": _names("sort32 mrgsort_format1 mrgsort_format2"),
     "queries": _names("get_block_idx get_block_num get_subblock_idx"),
 }
 
@@ -36,6 +38,7 @@ _TILE: dict[str, tuple[str, ...]] = {
     "masks": _names("cmp cmps sel sels"),
     "matmul": _names("matmul_bias gemv gemv_acc gemv_bias batch_matmul batch_matmul_acc"),
     "memory": _names("load store move alloc extract fillpad_expand"),
+    "picking": _names("gather_mask"),
     "views": _names("transpose_view"),
 }
 
@@ -51,11 +54,6 @@ _RENAMED: dict[str, str] = {
 
 _SINGLE: dict[str, str] = {
     "tile.fillpad_inplace": "memory:fillpad",
-    "tile.gather": "picking:gather",
-    "tile.gather_mask": "picking:gather_mask",
-    "tile.gather_row": "picking:gather_row",
-    "tensor.gather": "picking:gather_along",
-    "tensor.gather_row": "picking:gather_row",
     "tensor.cmp": "masks:truth",
     "tensor.cmps": "masks:truth",
     "tensor.create_l1": "memory:create",
@@ -88,6 +86,7 @@ _TOUCHES: dict[str, tuple[str, ...]] = {
     "extract": ("tile.extract",),
     "read": ("tile.read",),
     "write": ("tile.write",),
+    "gather_row": ("tile.gather_row",),
     "matmul": _names("tile.matmul tile.matmul_bias tile.gemv tile.gemv_bias tile.batch_matmul"),
     "matmul_acc": _names("tile.matmul_acc tile.gemv_acc tile.batch_matmul_acc"),
 }

@@ -124,14 +124,18 @@ def _vector(backend: Backend, step: Step) -> float:
 def _transfer(backend: Backend, step: Step) -> float:
     """A transfer of what is valid. Other cores are reached by whatever path the pipe has from here, or to here."""
     index = _PAYLOAD.get(_bare(step))
-    payload = step.operands[index] if index is not None else _arrays(step)[-1]
+    arrays = _arrays(step)
+    if not arrays:
+        raise _no_transfer(step)
+    payload = step.operands[index] if index is not None else arrays[-1]
     source = step.spaces[index or 0] if step.spaces else None
     target = step.target if step.target is not None else step.spaces[-1]
     if 0 in payload.valid:
         return 0.0
     if _bare(step).startswith(("tpush_", "tpop_")):
         source, target = _crossing(backend, step, source, target)
-    assert source is not None and target is not None, "a transfer with a pipe has two ends"
+    if source is None or target is None:
+        raise _no_transfer(step)
     rows, cols = math.prod(payload.valid[:-1]), payload.valid[-1]
     if payload.dtype.bits < 8:
         cols = math.ceil(cols * payload.dtype.bits / 8)
@@ -147,4 +151,11 @@ def _crossing(
     raise UserError(
         f"{backend.title} has no path for {step.op}", code="SIM-042", span=step.span,
         remedy="describe the path in the backend",
+    )  # fmt: skip
+
+
+def _no_transfer(step: Step) -> UserError:
+    return UserError(
+        f"{step.op} runs on {step.pipe.name if step.pipe else 'no pipe'}, and it is not clear what it moves",
+        code="SIM-042", span=step.span, remedy="give its executor `cycles`",
     )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from pypto_core.contract import RESULT, ArrayValue, ExecContext, Touch
@@ -118,3 +119,18 @@ def matmul_acc(
     part = (*_batch(lhs, rhs), m, n)[-len(acc.shape) :]
     sides = (_read(1, left), _read(2, right), _write(0, part))
     return sides if init_cond else (_read(0, part), *sides)
+
+
+def gather_row(
+    ctx: ExecContext,
+    target: ArrayValue,
+    source: ArrayValue,
+    indices: ArrayValue,
+    valid_shape: Extents | None = None,
+    **_: Any,
+) -> Touches:
+    """The indices, and as many rows of the target; which rows of the source, only the indices say."""
+    extents = valid_shape or target.shape
+    rows = min(prod(indices.valid), extents[0])
+    part = (rows, min(source.valid[-1], extents[-1]))
+    return _read(2, indices.valid), _read(1, source.valid), _write(0, part)

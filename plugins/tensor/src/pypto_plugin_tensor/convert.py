@@ -23,6 +23,7 @@ from pypto_core.ir import (
     MakeTuple,
     Program,
     ReturnStmt,
+    ScalarType,
     ScopeStmt,
     SeqStmts,
     Stmt,
@@ -30,6 +31,7 @@ from pypto_core.ir import (
     Var,
     WhileStmt,
     YieldStmt,
+    bounds_of,
     flatten,
     replace,
     seq,
@@ -139,17 +141,12 @@ class Converter(Kernel):
             self._bind(var, self.scalar(value), stmt)
 
     def _bind(self, var: Var, value: Expr, stmt: AssignStmt) -> None:
-        """Something other than a tensor operator keeps its variable."""
+        """Something other than a tensor operator keeps its variable; what is known of a number's size is noted."""
+        self.put(AssignStmt(var, value, span=stmt.span))
         if isinstance(var.type, TensorType):
-            assert isinstance(value.type, TensorType)
-            self.put(AssignStmt(var, value, span=stmt.span))
             self.define(var, Global(kind=var.type, var=var))
-            return
-        self.put(
-            AssignStmt(var, value, span=stmt.span)
-            if value is not stmt.value
-            else replace(stmt, leading_comments=())
-        )
+        elif isinstance(var.type, ScalarType) and var.type.dtype.is_int and not isinstance(value, Call):
+            self.bounds[var] = bounds_of(value, self.bounds)
 
     def evaluate(self, stmt: EvalStmt) -> None:
         """A call for its effect."""

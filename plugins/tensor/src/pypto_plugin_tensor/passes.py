@@ -82,6 +82,25 @@ PASSES = (
     ),
     Pass(
         contract=PassContract(
+            name="OptimizeOrchTensors",
+            requires={"SplitIncoreOrch", "IncoreTileOps", "SSAForm"},
+            produces={"SplitIncoreOrch", "IncoreTileOps", "SSAForm"},
+            role=Role.OPTIMISE,
+            order=(
+                after("FlattenCallExpr", "calls are looked for as statements of their own"),
+                after("ConvertTensorToTileOps", "the tensors that callers make come from there"),
+                before("LowerCompositeOps", "signatures are final when kernels are worked on"),
+                *(before(name, "signatures are final when kernels are worked on") for name in _TILES),
+                before("FuseCreateAssembleToSlice", "what is left of the tensors may become part of others"),
+                before("InitMemRef", "signatures are final by then"),
+            ),
+            touches={"ir.signatures"},
+        ),
+        run=f"{_HERE}.orchestration:optimize_orch_tensors",
+        summary="replace a tensor that a loop hands on where it lies",
+    ),
+    Pass(
+        contract=PassContract(
             name="LowerCompositeOps",
             role=Role.OPTIMISE,
             order=(

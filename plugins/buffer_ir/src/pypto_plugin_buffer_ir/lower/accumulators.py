@@ -6,7 +6,7 @@ body of a loop, is declared right before the first of them, so that it does not 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
 from pypto_core.ir import (
     AssignStmt,
@@ -27,8 +27,8 @@ from pypto_core.ir import (
 from pypto_plugin_buffer_ir.ops import ALLOC, RESHAPE
 
 
-def place_accumulators(body: Stmt, stay: frozenset[str]) -> Stmt:
-    """Move the definitions of accumulators; ``stay``: names of handles whose storage loops or branches hand on."""
+def place_accumulators(body: Stmt, stay: Set[Var]) -> Stmt:
+    """Move the definitions of accumulators; ``stay``: handles whose storage loops or branches hand on."""
     moved = {
         stmt.var: stmt
         for stmt in flatten(body)
@@ -49,14 +49,14 @@ def place_accumulators(body: Stmt, stay: frozenset[str]) -> Stmt:
     return _rebuilt(body, before, gone) if gone else body
 
 
-def _is_accumulator(stmt: AssignStmt, stay: frozenset[str]) -> bool:
+def _is_accumulator(stmt: AssignStmt, stay: Set[Var]) -> bool:
     kind, call = stmt.var.type, stmt.value
     return (
         isinstance(kind, BufferType)
         and kind.memory_space is MemorySpace.Acc
         and isinstance(call, Call)
         and call.op.name in (ALLOC, RESHAPE)
-        and stmt.var.name_hint not in stay
+        and stmt.var not in stay
     )
 
 

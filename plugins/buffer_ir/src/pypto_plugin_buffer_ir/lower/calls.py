@@ -105,6 +105,8 @@ def alloc(w: Writer, call: Call, result: Var | None) -> None:
     w.products.update(made.products)
     for definition in made.definitions:
         w.emit(definition)
+        if root.base in w.index.carried:
+            w.carried.add(definition.var)
 
 
 def create(w: Writer, call: Call, result: Var | None) -> None:

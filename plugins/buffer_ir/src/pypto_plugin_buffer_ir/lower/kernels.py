@@ -42,8 +42,7 @@ def lower_function(function: Function, addressed: bool) -> Function:
     writer = Writer(index, addressed, anchored=BUFFER_IR_SELECTED not in function.attrs)
     body = Statements(writer).body(function.body)
     if not addressed:
-        stay = frozenset(f"{base.name_hint}_buffer" for base in index.carried)
-        body = place_accumulators(body, stay)
+        body = place_accumulators(body, writer.carried)
     made = replace(function, body=body, ir_stage=FunctionIRStage.Buffer)
     _require(list(verify_function(made)), f"kernel '{function.name}' can't be written as buffers")
     return made

@@ -42,13 +42,12 @@ class Arm:
     values: tuple[Expr, ...] = ()
     yielded: YieldStmt | None = None
 
-    def body(self, kept: Sequence[int], required: bool) -> Stmt:
+    def body(self, kept: Sequence[int]) -> Stmt:
         """The region with those of its values that are numbers."""
         out = list(self.stmts)
         values = [self.values[i] for i in kept]
         last = self.yielded
-        if values or (last is not None and (required or last.leading_comments)):
-            assert last is not None
+        if last is not None and (values or last.leading_comments):
             out.append(replace(last, values=tuple(values)))
         return seq(out)
 
@@ -122,6 +121,9 @@ class Statements:
         """Write a region."""
         stmts = flatten(body)
         last = stmts[-1] if stmts and isinstance(stmts[-1], YieldStmt) else None
+        for stmt in stmts:
+            if isinstance(stmt, ReturnStmt):
+                raise refused("a return inside of a loop or branch has no form on buffers", stmt.span)
         self._all(stmts[:-1] if last is not None else stmts)
         if last is not None:
             arm.values, arm.yielded = self._yielded(last), last
@@ -168,12 +170,14 @@ class Statements:
             else:
                 kept.append(number)
         self._keep_numbers(stmt.return_vars, kept)
-        else_body = arms[1].body(kept, False)
+        then_body, else_body = (arm.body(kept) for arm in arms)
+        if not kept and not flatten(then_body) and not flatten(else_body):
+            return
         w.emit(
             replace(
                 stmt,
                 condition=condition,
-                then_body=arms[0].body(kept, False),
+                then_body=then_body,
                 else_body=None
                 if stmt.else_body is None or (not kept and not flatten(else_body))
                 else else_body,
@@ -216,7 +220,7 @@ class Statements:
             replace(
                 stmt,
                 iter_args=tuple(stmt.iter_args[i] for i in kept),
-                body=arm.body(kept, False),
+                body=arm.body(kept),
                 return_vars=tuple(stmt.return_vars[i] for i in kept),
                 leading_comments=(),
             )

@@ -66,6 +66,7 @@ class Writer:
         self.windows: dict[Expr, Window] = {}
         self.tensors: dict[Expr, Var] = {}
         self.products: dict[Call, Var] = {}
+        self.carried: set[Var] = set()
         self.out: list[Stmt] = []
         self.span: Span = UNKNOWN_SPAN
         self._comments: tuple[str, ...] = ()

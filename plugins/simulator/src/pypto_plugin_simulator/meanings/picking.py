@@ -1,7 +1,11 @@
-"""Operators that pick elements: by index, by a mask that repeats, and whole rows."""
+"""Elements and rows picked, or put, by index or by a mask that repeats along a row.
+
+An index of a tile counts its elements row by row; ``tensor.gather`` with an index counts along one axis.
+"""
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import attrs
@@ -9,66 +13,123 @@ import numpy as np
 
 from pypto_core.contract import ArrayValue, ExecContext
 from pypto_core.ir import DataType
-from pypto_plugin_simulator.formats import Array
+from pypto_plugin_simulator.formats import Array, numpy_dtype
 from pypto_plugin_simulator.meanings.parts import whole
-from pypto_plugin_simulator.meanings.views import from_bytes, to_bytes
 
-# Mask pattern → (period, the place in it that is kept); the last one keeps everything.
-_PATTERNS = {1: (2, 0), 2: (2, 1), 3: (4, 0), 4: (4, 1), 5: (4, 2), 6: (4, 3), 7: (1, 0)}
+Extents = tuple[int, ...]
+_KEEPS: dict[int, tuple[int, int]] = {
+    1: (0, 2), 2: (1, 2), 3: (0, 4), 4: (1, 4), 5: (2, 4), 6: (3, 4), 7: (0, 1),
+}  # fmt: skip
+"""Mask pattern → (first, step) of the elements that it keeps; P0001 keeps the first of four."""
 
 
-def _indices(ctx: ExecContext, index: ArrayValue, limit: int) -> Array:
-    found = index.defined.astype(np.int64)
-    if found.size and (found.min() < 0 or found.max() >= limit):
+def _checked(ctx: ExecContext, indices: Array, extent: int, source: ArrayValue) -> Array:
+    """Indices as integers, all of them below ``extent``."""
+    found = indices.astype(np.int64)
+    wrong = (found < 0) | (found >= extent)
+    if wrong.any():
         raise ctx.error(
-            f"an index is outside of the {limit} elements to pick from",
-            index=f"{found.min()} to {found.max()}",
+            f"index {int(found[wrong][0])} is outside of {extent}", operator=ctx.call.name, source=source
         )
     return found
 
 
-def gather(ctx: ExecContext, source: ArrayValue, index: ArrayValue, *_: Any, **__: Any) -> ArrayValue:
-    """Of a tile: elements by their number, counted row by row."""
-    flat = whole(source).reshape(-1)
-    return ctx.value(flat[_indices(ctx, index, flat.size)], index.shape, source.dtype)
+def _held(ctx: ExecContext, source: ArrayValue, flat: Array) -> None:
+    """Raise an error for an element that holds no data."""
+    for axis, place in enumerate(np.unravel_index(flat, source.shape)):
+        if (place >= source.valid[axis]).any():
+            raise ctx.error(
+                f"{ctx.call.name} picks elements that hold no data",
+                remedy="fill the source with fillpad, or mend the indices",
+                source=source,
+            )
 
 
-def gather_along(
-    ctx: ExecContext,
-    source: ArrayValue,
-    index: ArrayValue | None = None,
-    *,
-    dim: int = -1,
-    mask_pattern: int | None = None,
-    output_dtype: DataType | None = None,
+def gather(
+    ctx: ExecContext, source: ArrayValue, indices: ArrayValue | None = None, *_: Any, **options: Any
 ) -> ArrayValue:
-    """Of a tensor: elements by their number along one axis, or by a mask."""
-    if index is None:
-        return gather_mask(ctx, source, mask_pattern=mask_pattern or 7, output_dtype=output_dtype)
-    data = whole(source)
-    found = _indices(ctx, index, data.shape[dim])
-    window = tuple(slice(None) if a == dim % data.ndim else slice(0, n) for a, n in enumerate(found.shape))
-    return ctx.value(np.take_along_axis(data[window], found, dim), index.shape, source.dtype)
+    """The elements that the indices name, or that a mask keeps; valid where the indices are."""
+    if indices is None:
+        return gather_mask(ctx, source, **options)
+    if source.is_tensor:
+        return _gather_along(ctx, source, indices, int(options.get("dim", -1)))
+    flat = _checked(ctx, indices.defined, prod(source.shape), source)
+    _held(ctx, source, flat)
+    return ctx.value(whole(source).reshape(-1)[flat], indices.shape, source.dtype)
+
+
+def _gather_along(ctx: ExecContext, source: ArrayValue, indices: ArrayValue, dim: int) -> ArrayValue:
+    """Of each line along an axis the elements that the same line of the indices names."""
+    axis = dim % len(source.shape)
+    places = _checked(ctx, indices.defined, source.valid[axis], source)
+    window = tuple(slice(None) if a == axis else slice(0, n) for a, n in enumerate(places.shape))
+    part = np.take_along_axis(whole(source)[window], places, axis)
+    return ctx.value(part, indices.shape, source.dtype)
 
 
 def gather_mask(
-    ctx: ExecContext, source: ArrayValue, *, mask_pattern: int, output_dtype: DataType | None = None
+    ctx: ExecContext,
+    source: ArrayValue,
+    *,
+    mask_pattern: int,
+    output_dtype: DataType | None = None,
+    **_: Any,
 ) -> ArrayValue:
     """Of each row the elements that the mask keeps, perhaps read as another type of the same width."""
-    period, place = _PATTERNS[mask_pattern]
-    picked = np.ascontiguousarray(whole(source)[..., place::period])
-    kept = (*source.valid[:-1], -(-max(source.valid[-1] - place, 0) // period))
+    first, step = _KEEPS[mask_pattern]
     dtype = output_dtype or source.dtype
-    data = from_bytes(to_bytes(picked, source.dtype), dtype).reshape(picked.shape)
-    return ArrayValue(data, dtype, kept, tuple(data.shape), source.is_tensor)
+    part = np.ascontiguousarray(source.defined[..., first::step]).view(numpy_dtype(dtype))
+    columns = source.shape[-1] // step
+    return ctx.value(part[..., :columns], (*source.shape[:-1], columns), dtype)
+
+
+def scatter(
+    ctx: ExecContext, target: ArrayValue, source: ArrayValue, indices: ArrayValue, **_: Any
+) -> ArrayValue:
+    """The target with the elements of the source where the indices say; of two in one place the later."""
+    part = source.defined
+    window = tuple(slice(0, n) for n in part.shape)
+    flat = _checked(ctx, whole(indices)[window], prod(target.shape), target).reshape(-1)
+    where, from_end = np.unique(flat[::-1], return_index=True)
+    data = target.data if target.is_tensor else target.data.copy()
+    data[np.unravel_index(where, target.shape)] = part.reshape(-1)[len(flat) - 1 - from_end]
+    return attrs.evolve(target, data=data)
+
+
+def scatter_mask(
+    ctx: ExecContext, target: ArrayValue, source: ArrayValue, *, mask_pattern: int, **_: Any
+) -> ArrayValue:
+    """The target with the elements of the source, one after the other, where the mask is set."""
+    first, step = _KEEPS[mask_pattern]
+    data = target.data if target.is_tensor else target.data.copy()
+    part = source.defined
+    place = data[tuple(slice(0, n) for n in part.shape[:-1])][..., first::step]
+    if place.shape[-1] < part.shape[-1]:
+        raise ctx.error(
+            f"{part.shape[-1]} elements of a row don't fit where the mask is set",
+            target=target,
+            source=source,
+        )
+    place[..., : part.shape[-1]] = part
+    return attrs.evolve(target, data=data)
 
 
 def gather_row(
-    ctx: ExecContext, target: ArrayValue, source: ArrayValue, index: ArrayValue, *_: Any, **__: Any
+    ctx: ExecContext,
+    target: ArrayValue,
+    source: ArrayValue,
+    indices: ArrayValue,
+    valid_shape: Extents | None = None,
+    **_: Any,
 ) -> ArrayValue:
-    """Row ``i`` of the result is the row of the source that entry ``i`` of the index names."""
-    rows = _indices(ctx, index, source.shape[0]).reshape(-1)
+    """The target with whole rows of the source in the order of the indices, as far as both reach.
+
+    ``valid_shape``: how much of the target that is, at most.
+    """
+    names = indices.defined.reshape(-1)
+    extents = valid_shape or target.shape
+    rows, columns = min(len(names), extents[0]), min(source.valid[-1], extents[-1])
+    places = _checked(ctx, names[:rows], source.valid[0], source)
     data = whole(target) if target.is_tensor else target.data.copy()
-    count, columns = min(len(rows), target.shape[0]), min(source.valid[-1], target.shape[-1])
-    data[:count, :columns] = source.data[rows[:count], :columns]
+    data[:rows, :columns] = source.data[places, :columns]
     return attrs.evolve(target, data=data)
