@@ -17,6 +17,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from itertools import count
 from pathlib import Path
 from random import Random
@@ -202,7 +203,7 @@ def junk(random: Random, document: Any, depth: int = 0) -> Any:
         return random.choice(("x" * 10_000, b"\x7f" * 200, "\x00", "\ud7ff", [[]] * 1000, [0] * 5000))
     if kind in (5, 6):
         holder, key = random.choice(places_of(document))
-        return holder[key]
+        return deepcopy(holder[key])  # a list within itself could not be written
     return [junk(random, document, depth + 1) for _ in range(random.randrange(5))]
 
 
@@ -362,7 +363,8 @@ def main() -> int:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     ends, failures = fuzz(files, options.seed, options.seconds, keep=options.keep)
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024
-    print(f"{sum(ends.values()) + len(failures)} cases of {len(files)} files; memory grew by {grown} MB")
+    total = sum(ends.values()) + len(failures)
+    print(f"seed {options.seed}: {total} cases from {len(files)} files; memory grew by {grown} MB")
     for end, times in sorted(ends.items()):
         print(f"{times:8} {end}")
     if grown > MEGABYTES:

@@ -278,6 +278,10 @@ time. All figures are core cycles. [What the time engine models](../explanation/
 *Rest* is below zero where a drain runs under the loads of the next window. Half of the tiles that were tried are the
 best ones by the model, the other half were drawn among those that it puts within {SLACK:g} times the pick.
 
+Most of what differs is in *ends*: of small products the last multiply-add is a good part of the whole. Tiles with a
+small k look better for that reason, as it shortens the last one. No source gives a fixed cost of a transfer from L1 to
+L0, so that many small ones are as fast here as few large ones; a device may see that otherwise.
+
 Made by `scripts/tile_walls_table.py` from `plugins/autotile/tests/data/user_matmul_tiles.csv`.
 """
 

@@ -128,7 +128,7 @@ def deduce_sort32(args: Args, options: Options) -> Shaped:
 
 
 def deduce_merge_runs(args: Args, options: Options) -> Shaped:
-    """Runs of ``block_len`` pairs merged by four."""
+    """Runs of ``block_len`` elements (pairs of a value and an index) merged by four."""
     source = _shaped(args, 0)
     need_dtype(source, _SORTED, "src")
     length: int = options["block_len"]

@@ -26,6 +26,7 @@ from pypto_core.ir import (
     Var,
     YieldStmt,
     add,
+    cast,
     gt,
     mul,
     static_shape,
@@ -147,7 +148,7 @@ class Draw:
         kinds = [is_scalar for _, is_scalar in recipe.inputs]
         args: list[Any] = [first]
         if kinds[1:] == [True]:
-            args.append(self.pick([2.0, -0.5, 0.25, *([self.n] if self.chance(20) else [])]))
+            args.append(self.pick([2.0, -0.5, 0.25, *([cast(self.n, FP32)] if self.chance(20) else [])]))
         elif len(kinds) == 2:
             args.append(self.pick(self.alike(first)))
         self.add(recipe.tile_op, *args)

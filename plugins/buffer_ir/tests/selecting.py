@@ -54,8 +54,9 @@ def behind(name: str, program: Program, planner: str = "pypto", **options: Any) 
     stop = _Stop(name)
     try:
         compile(
-            program, backend="910b", planner=planner, host=host(), instruments=[stop], emit=False, **options
-        )
+            program, backend="910b", planner=planner, host=host(), instruments=[stop], emit=False,
+            verification="none", **options,
+        )  # fmt: skip
     except DiagnosticError:
         if stop.program is None:
             raise
@@ -76,8 +77,8 @@ def reason(body: str | Program, params: str = FP32_64, planner: str = "pypto") -
 
 
 def compiled(program: Program, planner: str = "pypto", backend: str = "910b", **options: Any) -> Compiled:
-    """All the way."""
-    return compile(program, backend=backend, planner=planner, host=host(), **options)
+    """All the way, without reading each step's text back: that is what other tests do."""
+    return compile(program, backend=backend, planner=planner, host=host(), verification="basic", **options)
 
 
 def on_buffers(program: Program, name: str = "k") -> bool:

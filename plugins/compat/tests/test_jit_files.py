@@ -65,6 +65,9 @@ CASES: list[Case] = [
     ("tensors", "blocks", [(128, 64)], np.exp, (128, 64)),
     ("tensors", "product", [(64, 128), (32, 128)], lambda a, b: a @ b.T, (64, 32)),
     ("tensors", "split_k", [(64, 256), (256, 64)], lambda a, b: a @ b, (64, 64)),
+    ("tasks", "task_graph", [(64, 64)] * 2, lambda a, b: 2 * (a + b), (64, 64)),
+    ("tasks", "split_k_cores", [(64, 256), (256, 64)], lambda a, b: a @ b, (64, 64)),
+    ("tasks", "through_opaque", [(32, 64)], np.exp, (32, 64)),
 ]
 
 
@@ -86,6 +89,50 @@ def test_windows_of_one_output() -> None:
     a, b = random(128, 64, seed=1), random(128, 64, seed=2)
     gelu = b / (1 + np.exp(-1.702 * b))
     check(module("tensors").halves, [a, b], np.concatenate([(a[:64] + b[:64]) * 2, gelu[64:]]))
+
+
+def test_products_rounded_in_between() -> None:
+    import ml_dtypes
+
+    a, b, d = (
+        random(*s, seed=i).astype(ml_dtypes.bfloat16) for i, s in enumerate([(64, 128), (128, 64), (64, 64)])
+    )
+    hidden = (a.astype(np.float32) @ b.astype(np.float32)).astype(ml_dtypes.bfloat16).astype(np.float64)
+    check(module("tasks").chained, [a, b, d], hidden @ d.astype(np.float64))
+
+
+def test_cube_and_vector_work_in_one_scope_with_a_trip_count_of_the_call() -> None:
+    a, b = random(64, 64, seed=1) * np.float32(0.1), random(64, 64, seed=2)
+    out = np.zeros((64, 64), np.float32)
+    module("tasks").epilogue(a, b, out, 3)
+    np.testing.assert_allclose(out[:48], np.exp(a[:48].astype(np.float64) @ b), rtol=1e-4)
+    assert not out[48:].any()
+
+
+def test_one_program_for_any_number_of_rows() -> None:
+    kernel = module("tasks").any_rows
+    for rows in (16, 80):
+        x = random(rows, 64)
+        check(kernel, [x], x * 3)
+    x = random(32, 64)
+    assert kernel.lower(x, x) is kernel.lower(x[:16], x[:16])
+
+
+def test_several_outputs_and_new_tensors_are_returned() -> None:
+    x = random(32, 64)
+    exp, negative = np.zeros_like(x), np.zeros_like(x)
+    returned = module("tasks").both(x, exp, negative)
+    assert returned[0] is exp and returned[1] is negative
+    np.testing.assert_allclose(exp, np.exp(x), rtol=1e-5)
+    np.testing.assert_array_equal(negative, -x)
+    np.testing.assert_allclose(module("tasks").new_tensor(x), np.exp(x), rtol=1e-5)
+
+
+@pytest.mark.parametrize("length", [1, 13, 64])
+def test_extents_read_at_run_time(length: int) -> None:
+    x = random(64, 64)
+    wanted = x[:, :length].max(axis=1, keepdims=True)
+    check(module("tasks").masked_max, [x, np.array([length], np.int32)], wanted)
 
 
 @pytest.mark.parametrize("planner", list(MemoryPlanner))

@@ -56,6 +56,11 @@ PAGES = (
         "`matmul_acc`, or start a second one.",
     ),
     CodePage(
+        "PT632",
+        "A memory map can't be drawn in that form",
+        "`pypto memory --picture` writes SVG, which every browser shows. Give a name that ends in `.svg`.",
+    ),
+    CodePage(
         "PT930",
         "A planner's answer breaks a rule",
         "The kernel checks every plan. The message names the blocks and the rule. Report it to whoever provides the "

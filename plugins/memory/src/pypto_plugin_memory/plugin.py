@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pypto_core.host import PluginInfo, hookimpl
 
 if TYPE_CHECKING:
-    from pypto_core.contract import CodePage, Pass, Planner, Property
+    from pypto_core.contract import CodePage, Command, Pass, Planner, Property, ReportSection
 
 
 @hookimpl
@@ -43,6 +43,28 @@ def pypto_planners() -> tuple[Planner, ...]:
     from pypto_plugin_memory.planners.table import PLANNERS
 
     return PLANNERS
+
+
+@hookimpl
+def pypto_commands() -> tuple[Command, ...]:
+    """``pypto memory``."""
+    from pypto_core.contract import Command
+
+    return (
+        Command("memory", "pypto_plugin_memory.command:command", "what lies where in each memory, and when"),
+    )
+
+
+@hookimpl
+def pypto_report_sections() -> tuple[ReportSection, ...]:
+    """The memory map."""
+    from pypto_core.contract import ReportSection
+
+    return (
+        ReportSection(
+            "memory", "Memory map", "pypto_plugin_memory.command:report_section", media="image/svg+xml"
+        ),
+    )
 
 
 @hookimpl

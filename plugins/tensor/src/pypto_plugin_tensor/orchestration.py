@@ -1,12 +1,13 @@
 """OptimizeOrchTensors: a tensor that a loop hands from trip to trip is replaced where it lies.
 
-``for …, (x,): y = create(…); x = kernel(x, y)`` makes a tensor per trip. When the kernel has read all of ``x`` before it
-writes ``y``, and nobody else looks at what ``x`` started from, both may be one: the kernel gets ``x`` to read and write.
+``for …, (x,): y = create(…); x = kernel(x, y)`` makes a tensor per trip. When the kernel has read all of ``x`` before
+it writes ``y``, and nobody else looks at what ``x`` started from, both may be one: the kernel reads and writes ``x``.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import attrs
@@ -43,24 +44,26 @@ from pypto_plugin_tensor.storage import Storage
 
 def optimize_orch_tensors(program: Program, ctx: Any) -> Program:
     """The program with such tensors in one place; the same object when it has none."""
+    while (found := _first(program)) is not None:
+        function, merge = found
+        functions = dict(program.functions)
+        functions[merge.kernel] = _merged_kernel(functions[merge.kernel], merge)
+        functions[function.name] = _Merging(merge).visit(function)
+        program = replace(program, functions=functions.values())
+    return program
+
+
+def _first(program: Program) -> tuple[Function, Merge] | None:
     calls = Counter(n.op.name for f in program for n in walk(f.body) if isinstance(n, Call | Submit))
-    functions = dict(program.functions)
-    for name, function in program.functions.items():
-        if function.is_incore:
-            continue
-        for found in _merges(function, functions, calls):
-            kernel = functions[found.kernel]
-            if kernel is program.functions[found.kernel]:
-                functions[found.kernel] = _merged_kernel(kernel, found)
-                functions[name] = _Merging(found).visit(functions[name])
-    if all(functions[name] is function for name, function in program.functions.items()):
-        return program
-    return replace(program, functions=functions.values())
+    for function in program:
+        for merge in () if function.is_incore else _merges(function, program.functions, calls):
+            return function, merge
+    return None
 
 
 @attrs.frozen(eq=False)
 class Merge:
-    """The call of ``kernel``, its argument ``kept`` that is carried, and ``gone`` for the tensor that ``create`` makes."""
+    """The call of ``kernel``, its argument ``kept`` that is carried, and ``gone`` for what ``create`` makes."""
 
     kernel: str
     kept: int
@@ -68,23 +71,21 @@ class Merge:
     create: AssignStmt
 
 
-def _merges(function: Function, functions: dict[str, Function], calls: Counter[str]) -> list[Merge]:
+def _merges(function: Function, functions: Mapping[str, Function], calls: Counter[str]) -> Iterator[Merge]:
     """What can be merged in the loops of a function's own sequence of statements."""
     stmts = flatten(function.body)
     loops = [(i, s) for i, s in enumerate(stmts) if isinstance(s, ForStmt) and s.kind is ForKind.Sequential]
     if not loops:
-        return []
+        return
     storage = Storage(function.body, functions)
-    out: list[Merge] = []
     for position, loop in loops:
         for index, arg in enumerate(loop.iter_args):
             found = _merge(loop, index, functions, calls)
             if found is not None and _is_private(arg, stmts, position, storage):
-                out.append(found)
-    return out
+                yield found
 
 
-def _merge(loop: ForStmt, index: int, functions: dict[str, Function], calls: Counter[str]) -> Merge | None:
+def _merge(loop: ForStmt, index: int, functions: Mapping[str, Function], calls: Counter[str]) -> Merge | None:
     arg, tail, body = loop.iter_args[index], last_yield(loop.body), flatten(loop.body)
     if tail is None:
         return None
@@ -121,7 +122,7 @@ def _call_of(value: Any, made: dict[Var, AssignStmt]) -> tuple[Call | None, int]
     return (source, index) if isinstance(source, Call) and isinstance(source.op, GlobalVar) else (None, 0)
 
 
-def _returned(kernel: Function, index: int, functions: dict[str, Function]) -> int | None:
+def _returned(kernel: Function, index: int, functions: Mapping[str, Function]) -> int | None:
     """The parameter that a kernel returns at ``index``."""
     last = flatten(kernel.body)[-1:]
     if not last or not isinstance(last[0], ReturnStmt) or index >= len(last[0].values):

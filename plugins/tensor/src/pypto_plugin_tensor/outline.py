@@ -345,25 +345,39 @@ class _Again:
 
 
 def _hoist(plan: Plan) -> tuple[list[Stmt], Plan]:
-    """Tensors that a scope creates, fills and hands on, but does not read, are created ahead of it.
+    """What of a scope is better done ahead of it.
 
-    They are then written where they will lie, instead of being computed on chip and copied.
+    Tensors that it creates, fills and hands on, but does not read, are then written where they will lie, instead of
+    being computed on chip and copied. Tensors of its surroundings that it looks at under another shape are memory
+    with that shape outside; on chip the whole tensor would have to be loaded.
     """
-    creates = {s.var: s for s in flatten(plan.body) if isinstance(s, AssignStmt) and _is_create(s.value)}
-    if not creates:
+    stmts = flatten(plan.body)
+    creates = {s.var for s in stmts if isinstance(s, AssignStmt) and _is_create(s.value)}
+    inner = set(defined_vars(plan.body)) | set(plan.bound)
+    filled = _filled(plan, creates) if creates else set[Var]()
+    moved: dict[Var, Stmt] = {}
+    for stmt in stmts:
+        if isinstance(stmt, AssignStmt) and not inner & set(_needs(stmt)):
+            if stmt.var in filled or (isinstance(stmt.value, Call) and stmt.value.name == "tensor.reshape"):
+                moved[stmt.var] = stmt
+                inner.discard(stmt.var)
+    if not moved:
         return [], plan
-    storage = Storage(plan.body, plan.functions)
-    inner = set(defined_vars(plan.body))
-    leaving = {p.root for v in inner if v in plan.escapes and (p := storage.of(v)) is not None and p.whole}
-    moved = {
-        var: stmt
-        for var, stmt in creates.items()
-        if var in leaving and var in storage.writes and var not in storage.reads
-        if not inner & set(_needs(stmt))
-    }
-    body = seq([s for s in flatten(plan.body) if s not in moved.values()], plan.body.span)
+    rest = [s for s in stmts if not (isinstance(s, AssignStmt) and s.var in moved)]
+    body = seq(rest, plan.body.span)
     live = plan.live | {var for var in moved if var in plan.escapes}
-    return list(moved.values()), attrs.evolve(plan, body=body, live=live) if moved else plan
+    return list(moved.values()), attrs.evolve(plan, body=body, live=live)
+
+
+def _filled(plan: Plan, creates: set[Var]) -> set[Var]:
+    """The created tensors that the scope writes, does not read, and hands on whole."""
+    storage = Storage(plan.body, plan.functions)
+    leaving = {
+        place.root
+        for var in defined_vars(plan.body)
+        if var in plan.escapes and (place := storage.of(var)) is not None and place.whole
+    }
+    return {v for v in creates & leaving if v in storage.writes and v not in storage.reads}
 
 
 def _is_create(value: Expr) -> bool:

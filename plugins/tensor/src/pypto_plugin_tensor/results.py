@@ -22,6 +22,7 @@ from pypto_core.ir import (
     ReturnStmt,
     Stmt,
     Submit,
+    TensorLayout,
     TensorType,
     Type,
     Var,
@@ -163,7 +164,9 @@ class _Passing(Mutator):
         made: list[Var] = []
         for param, kind in zip(results.params, results.types, strict=True):
             shape = MakeTuple(tuple(substitute(d, mapping) for d in kind.shape))
-            create = create_call("tensor.create", [shape], {"dtype": kind.dtype}, call.span)
+            create = create_call(
+                "tensor.create", [shape], {"dtype": kind.dtype, "layout": TensorLayout.ND}, call.span
+            )
             var = Var(self.names.fresh(param.name_hint, "out"), create.type, span=call.span)
             self.ahead.append(AssignStmt(var, create, span=call.span))
             made.append(var)

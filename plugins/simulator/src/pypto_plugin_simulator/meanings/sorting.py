@@ -82,12 +82,13 @@ def mrgsort_format2(ctx: ExecContext, *lists: ArrayValue, exhausted: bool = Fals
     pairs = [_pairs(value.defined) for value in sources]
     joined = np.concatenate(pairs, axis=-2)
     order = _falling(joined[..., 0])
-    out = np.take_along_axis(joined, order[..., None], -2)
+    out: Array = np.take_along_axis(joined, order[..., None], -2)
     shape = (*sources[0].shape[:-1], sum(value.shape[-1] for value in sources))
     if exhausted:
         ends = np.cumsum([part.shape[-2] for part in pairs]) - 1
         places: Array = np.argsort(order, axis=-1)
         used_up: Array = places[..., ends].min(axis=-1)
-        left: Array = np.arange(out.shape[-2]) > used_up[..., None]
+        trips = np.arange(out.shape[-2], dtype=np.int64)
+        left = trips[None] > used_up.reshape(-1, 1)
         out[left] = poisoned((out.shape[-1],), sources[0].dtype)
     return ctx.value(out.reshape(*out.shape[:-2], -1), shape, sources[0].dtype)
