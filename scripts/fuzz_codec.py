@@ -273,7 +273,7 @@ def doubling(random: Random, files: Sequence[bytes]) -> bytes:
 
 def repacked(document: Any) -> bytes:
     """A file around a document."""
-    return sealed(msgpack.packb(document, use_bin_type=True, unicode_errors="surrogatepass"))
+    return sealed(msgpack.packb(document, use_bin_type=True, unicode_errors="surrogatepass") or b"")
 
 
 MUTATIONS: tuple[Mutation, ...] = (

@@ -45,7 +45,9 @@ PLANNERS = ("pypto", "dsa_rp")
 """The default, which has one accumulator, and one under which two are allowed."""
 
 PRODUCTS = 50
-SAMPLE = 10
+SAMPLE, FEW = 10, 4
+"""Other tiles to try for each product, and for each large one."""
+LARGE = "Large products: "
 NEAR, BETTER, SLACK = 0.15, 0.05, 1.5
 """What counts as the same wall, what as a better one, and up to which model wall a random tile is worth a try."""
 
@@ -123,6 +125,18 @@ def products() -> list[Product]:
     return rows[:PRODUCTS]
 
 
+def large_products() -> list[Product]:
+    """Drawn ones: multiples of 64 up to 1024, both operands in L1 at once, at least 2**24 multiply-adds."""
+    rng = random.Random("large products")
+    found: dict[Product, None] = {}
+    while len(found) < PRODUCTS:
+        M, N, K = (64 * rng.randint(1, 16) for _ in range(3))
+        dtype = rng.choice((DataType.BF16, DataType.BF16, DataType.FP32))
+        if M * N * K >= 2**24 and (M + N) * K * dtype.bits // 8 <= 2**19:
+            found[Product(M, N, K, dtype, False)] = None
+    return list(found)
+
+
 @cache
 def without_global_memory(name: str) -> Backend:
     """The machine with operands that are in L1 at once."""
@@ -177,7 +191,7 @@ def simulate(product: Product, name: str, planner: str, choice: L0TileResult) ->
     return Wall(choice, core.makespan, ends, core.pipe(PipeType.FIX).busy - charged)
 
 
-def candidates(config: L0TileConfig, seed: str) -> Iterator[L0TileResult]:
+def candidates(config: L0TileConfig, seed: str, count: int) -> Iterator[L0TileResult]:
     """A sample of the other legal tiles: half the best ones by the model, half any that it puts within reach."""
     chosen = choose_l0_tile(config)
     field = survey(config)
@@ -194,9 +208,10 @@ def candidates(config: L0TileConfig, seed: str) -> Iterator[L0TileResult]:
         or result.stationarity is not chosen.stationarity
         or result.double_buffer_c != chosen.double_buffer_c
     ]
-    rest = others[SAMPLE // 2 :]
+    rest = others[count // 2 :]
     rng = random.Random(seed)
-    for space, at in (*others[: SAMPLE // 2], *rng.sample(rest, min(len(rest), SAMPLE - SAMPLE // 2))):
+    drawn = rng.sample(rest, min(len(rest), count - count // 2))
+    for space, at in (*others[: count // 2], *drawn):
         yield result_at(config, space, at)
 
 
@@ -208,7 +223,7 @@ def schedule_name(product: Product, choice: L0TileResult) -> str:
     return f"{text} +2" if choice.double_buffer_c else text
 
 
-def row(product: Product, name: str, planner: str) -> tuple[str, Wall, list[Wall]]:
+def row(product: Product, name: str, planner: str, sample: int = SAMPLE) -> tuple[str, Wall, list[Wall]]:
     """A line of the page, the wall of the pick, and those of the sample that are better by more than the margin."""
     config = question(product, name, planner)
     pick = simulate(product, name, planner, choose_l0_tile(config))
@@ -216,7 +231,7 @@ def row(product: Product, name: str, planner: str) -> tuple[str, Wall, list[Wall
         raise SystemExit(f"{product} on {name} with {planner}: the pass does not place its own choice")
     tried = [
         wall
-        for choice in candidates(config, f"{product} {name} {planner}")
+        for choice in candidates(config, f"{product} {name} {planner}", sample)
         if (wall := simulate(product, name, planner, choice))
     ]
     better = sorted(
@@ -239,9 +254,11 @@ def row(product: Product, name: str, planner: str) -> tuple[str, Wall, list[Wall
     return f"| {' | '.join(cells)} |", pick, better
 
 
-def section(name: str, planner: str, some: Iterable[Product]) -> list[str]:
+def section(
+    name: str, planner: str, some: Iterable[Product], kind: str = "", sample: int = SAMPLE
+) -> list[str]:
     """The table for one machine and planner, with its summary."""
-    made = [row(product, name, planner) for product in some]
+    made = [row(product, name, planner, sample) for product in some]
     near = sum(abs(pick.excess) <= NEAR for _, pick, _ in made)
     worse = sum(bool(better) for _, _, better in made)
     summary = (
@@ -249,7 +266,7 @@ def section(name: str, planner: str, some: Iterable[Product]) -> list[str]:
         f"For {worse} products a tile of the sample is better by more than {BETTER:.0%}."
     )
     return [
-        f"## {load_host().backend(name).title}, planner `{planner}`",
+        f"## {kind}{load_host().backend(name).title}, planner `{planner}`",
         "",
         summary,
         "",
@@ -264,7 +281,8 @@ INTRO = f"""# Walls of tiles
 
 The tile that `AutoTileMatmulL0` picks for each of the {PRODUCTS} most frequent products of published kernels, its wall
 by the chooser's model, and the wall that the engine `time` finds for the compiled kernel when global memory takes no
-time. All figures are core cycles. [What the time engine models](../explanation/timing.md) says where the two differ.
+time. {PRODUCTS} large products, drawn at random, follow. All figures are core cycles.
+[What the time engine models](../explanation/timing.md) says where the two differ.
 
 | column | meaning |
 |---|---|
@@ -288,8 +306,8 @@ Made by `scripts/tile_walls_table.py` from `plugins/autotile/tests/data/user_mat
 
 def page() -> str:
     """The whole page."""
-    some = products()
-    parts = [section(name, planner, some) for name in BACKENDS for planner in PLANNERS]
+    parts = [section(name, planner, products()) for name in BACKENDS for planner in PLANNERS]
+    parts += [section(name, PLANNERS[0], large_products(), LARGE, FEW) for name in BACKENDS]
     return "\n".join([INTRO, *("\n".join(part) for part in parts)])
 
 

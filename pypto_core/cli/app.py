@@ -19,6 +19,7 @@ BUILTIN = {
     "cache": "compiled kernels that are kept between runs",
     "check-plugin": "does a plugin load, and do its backends and passes conform",
     "compile": "compile a kernel file and write what comes out",
+    "diff": "the program after one pass beside the program after another",
     "explain": "the page behind a code, or what became of the kernels in a file",
     "new": "write a package for a pass or a backend",
     "ops": "operators of the language, with parameters and memory rules",
@@ -26,6 +27,7 @@ BUILTIN = {
     "pipeline": "the order that the solver finds for the passes, with reasons",
     "plugins": "installed plugins, their versions and their health",
     "properties": "properties of programs that passes rely on",
+    "report": "everything about one compilation in one HTML file",
     "run": "run a kernel on this computer and compare the results",
 }
 

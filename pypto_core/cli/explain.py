@@ -89,7 +89,9 @@ def _tell(told: list[tuple[ReportSection, Any]], as_json: bool) -> None:
         return
     out = console()
     for section, text in told:
-        if text:
+        if text and section.media.startswith("image/"):
+            out.print(f"{section.title}: a picture, see pypto report\n")
+        elif text:
             out.print(f"{section.title}\n\n{text}")
 
 

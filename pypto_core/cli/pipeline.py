@@ -11,7 +11,7 @@ import click
 
 from pypto_core.cli.choices import make_context, make_wishes, parse_options, solver_options, target_options
 from pypto_core.cli.output import console, emit_json, json_option, table
-from pypto_core.diagnostics import Diagnostic, DiagnosticError, render
+from pypto_core.diagnostics import Diagnostic, DiagnosticError, UserError, render
 from pypto_core.host import load_host
 from pypto_core.ir import Program
 from pypto_core.language import parse_program
@@ -60,6 +60,8 @@ def command(
     as_json: bool,
 ) -> None:
     """Resolve the pipeline for FILE; without it for a small tile kernel (two loads, an add and a store)."""
+    if graph is not None:
+        _check_picture(graph)
     host = load_host()
     watch = _Watch()
     context = make_context(host, backend, planner, parse_options(options))
@@ -138,6 +140,17 @@ def _data(plan: Plan, stages: Mapping[str, Stage]) -> dict[str, Any]:
         stage = stages[step["instance"]]
         step |= {"changed": stage.changed, "diagnostics": [d.to_json() for d in stage.diagnostics]}
     return data
+
+
+def _check_picture(path: Path) -> None:
+    """Refuse a file name that promises a picture of another kind."""
+    if path.suffix.lower() != ".svg":
+        raise UserError(
+            f"a graph can't be written as '{path.suffix or path.name}'",
+            code="PT823",
+            facts={"supported": ".svg"},
+            remedy=f"write --graph {path.with_suffix('.svg')}",
+        )
 
 
 _SAMPLE = """

@@ -95,9 +95,7 @@ def command(
     chosen, reference = host.engine(engine), host.engine(_REFERENCE)
     with context:
         compiled = compile(program, goal=goal, host=host, **given_options)  # again, to hear of unread ones
-        after = chosen.load()(
-            compiled.program, arrays, function.name, **_placement(chosen, compiled.context)
-        )
+        after = chosen.load()(compiled.program, arrays, function.name, **_placement(chosen, compiled.context))
     before = reference.load()(program, arrays, function.name)
     wanted = _golden(user, golden, arrays) if golden is not None else {}
     rows = [

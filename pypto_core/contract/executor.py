@@ -201,8 +201,8 @@ class OpExecutor:
     Operands are not to be changed, but for the storage of tensors and of operands that the operator declares to write.
     ``touches``: same arguments, gives the :class:`Touch` of each access where it is not simply all that is valid; the
     data of tiles is then undefined outside of what is read. ``pipe``: where it runs, when the backend does not know.
-    ``cycles``: same arguments, the time it takes there; it is asked once the run is over, so that of ``ctx`` it may use
-    ``call``, ``block`` and ``error`` only.
+    ``cycles``: same arguments, the time it takes there; it is asked when the operator is done, and of ``ctx`` it may
+    use ``call``, ``block`` and ``error`` only.
     """
 
     op: str

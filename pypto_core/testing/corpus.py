@@ -1,3 +1,4 @@
+# pyright: basic, reportInvalidTypeForm=false, reportGeneralTypeIssues=false
 """Small kernels with known results, for any backend: what a conformance run compiles and executes.
 
 Each sample says what it needs of a machine; one whose needs a machine does not meet is left out for it, by name. The

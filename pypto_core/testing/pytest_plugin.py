@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -63,7 +63,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         asked = _asked(metafunc, "--pypto-pass", "PYPTO_PASS")
         metafunc.parametrize("pypto_pass", asked, indirect=True, scope="module")
     if "pypto_program" in names:
-        found = programs(getattr(metafunc.module, "PYPTO_PROGRAMS", None))
+        found = programs(getattr(cast(Any, metafunc.module), "PYPTO_PROGRAMS", None))
         metafunc.parametrize("pypto_program", found, ids=lambda program: program.name)
 
 
@@ -110,7 +110,7 @@ def pypto_pass(request: pytest.FixtureRequest, pypto_host: Host) -> Pass:
 @pytest.fixture(scope="module")
 def pypto_programs(request: pytest.FixtureRequest) -> tuple[Program, ...]:
     """All programs that a pass is tried on."""
-    return programs(getattr(request.module, "PYPTO_PROGRAMS", None))
+    return programs(getattr(cast(Any, request).module, "PYPTO_PROGRAMS", None))
 
 
 @pytest.fixture(scope="module")

@@ -66,7 +66,7 @@ class Rows:
     """
 
     nodes: Iterator[Any]
-    references: Iterator[tuple[Any, ...]]
+    references: Iterator[tuple[int | list[int] | None, ...]]
     works: bool
     leaf: bool
 
@@ -125,11 +125,10 @@ class Decoder:
             for row in map(rows.__getitem__, self.sequence):
                 weight = 1
                 for held in next(row.references):
-                    if held.__class__ is int:
+                    if isinstance(held, int):
                         weight += weights[held]
                     elif held:
-                        for number in held:
-                            weight += weights[number]
+                        weight += sum([weights[number] for number in held])
                 if row.works:
                     budget -= weight
                 if weight > limit or budget < 0:

@@ -118,8 +118,9 @@ def _findings(entry: Property, program: Program, backend: Backend | None) -> Ite
     if verifier is None:
         return ()
     try:
-        found = verifier(program, backend) if _takes_backend(verifier) else verifier(program)  # type: ignore[call-arg]
-        return list(found)
+        if _takes_backend(verifier):
+            return list(verifier(program, backend))  # type: ignore[call-arg]
+        return list(verifier(program))
     except RecursionError:
         raise too_deep(program, f"verify {entry.name}") from None
 

@@ -125,6 +125,13 @@ def test_pipeline_gives_steps_with_reasons_lock_and_picture(capsys, kernel, tmp_
     assert "destroys  SSAForm" in explained
 
 
+@pytest.mark.parametrize("name", ["plan.bad", "plan.png", "plan", "plan.svg.txt"])
+def test_a_picture_of_another_kind_is_refused(capsys, kernel, tmp_path, name):
+    path = tmp_path / name
+    text = text_of(capsys, "pipeline", kernel, "-b", "910b", "--graph", path, code=2)
+    assert "PT823" in text and ".svg" in text and not path.exists()
+
+
 def test_a_pass_may_be_allowed_to_run_again(capsys, kernel):
     asked = (
         "pipeline",

@@ -88,7 +88,9 @@ def test_the_same_as_json(capsys: pytest.CaptureFixture[str], tmp_path: Path) ->
     assert [d["code"] for d in said["LowerPipelineToSlots"]] == ["PH-LS-005", "PH-LS-011"]
     first = said["LowerPipelineToSlots"][0]
     assert (
-        first["facts"]["gate"] == "constant stop of a stepped loop" and first["remedy"] and first["line"] == 10
+        first["facts"]["gate"] == "constant stop of a stepped loop"
+        and first["remedy"]
+        and first["line"] == 10
     )
     assert {step["instance"] for step in data["steps"] if step["changed"]} >= {
         "LowerPipelineLoops",

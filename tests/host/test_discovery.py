@@ -335,6 +335,19 @@ def test_plugins_need_no_installation(plugin_module: Make) -> None:
     assert load_host(env={}, entry_points=(), extra_plugins=[broken]).health[0].status is Status.BROKEN
 
 
+def test_one_given_takes_the_place_of_one_installed(installed: Make, plugin_module: Make) -> None:
+    entry = installed("inside", pypto_passes=[a_pass("Old")])
+    module = plugin_module("inside", pypto_passes=[a_pass("New")])
+    host = load_host(env={}, entry_points=[entry], extra_plugins=[module])
+    assert list(host.passes) == ["New"]
+    assert {(r.status, r.distribution) for r in host.health} == {
+        (Status.BLOCKED, entry.distribution),
+        (Status.OK, "in-process"),
+    }
+    [left] = [r for r in host.health if r.status is Status.BLOCKED]
+    assert "given in its place" in left.reason and not host.failed
+
+
 def test_every_kind_of_thing_is_taken_in(installed: Make) -> None:
     made: dict[str, list[Any]] = {
         "pypto_properties": [Property(name="acme.Even")],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pypto_core.diagnostics import UserError
+from pypto_core.diagnostics import Span, UserError
 from pypto_core.ir import (
     DataType,
     MemorySpace,
@@ -70,6 +70,11 @@ def test_a_tile_without_a_constant_positive_shape_has_no_size(shape: tuple[objec
     with pytest.raises(UserError) as caught:
         physical_bytes(TileType(shape, DataType.FP32))  # type: ignore[arg-type]
     assert caught.value.diagnostics[0].code == "PT211"
+    assert "<" not in caught.value.message, "the shape is written as people write it"
+    assert not caught.value.span.is_valid
+    with pytest.raises(UserError) as placed:
+        physical_bytes(TileType(shape, DataType.FP32), span=Span("k.py", 4, 5))  # type: ignore[arg-type]
+    assert placed.value.span.begin_line == 4
     assert physical_shape(TileType([N, 4], DataType.FP32)) is None
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gc
+import time
 from pathlib import Path
 
 import pytest
 
 import pypto_core.language as pl
-from pypto_core.diagnostics import ParserTypeError, UndefinedVariableError, UserError
+from pypto_core.diagnostics import ParserError, ParserTypeError, UndefinedVariableError, UserError
+from pypto_core.ir import ConstInt, DataType, Function, TensorType, collector_paused
 
 TEMPLATE = """import pypto_core.language as pl
 
@@ -69,3 +72,65 @@ def test_a_file_name_that_is_no_text_is_shown_escaped(tmp_path: Path) -> None:
 def test_a_path_that_no_file_can_have_is_refused() -> None:
     with pytest.raises(UserError, match="can't be read: embedded null byte"):
         pl.loads("a\0b")
+
+
+@pytest.mark.parametrize("path", [None, 3, b"k.py", ["k.py"]])
+def test_what_is_no_path_is_refused(path: object) -> None:
+    with pytest.raises(UserError, match="a path is needed here") as caught:
+        pl.loads(path)  # type: ignore[arg-type]
+    assert caught.value.diagnostics[0].code == "PT113"
+
+
+@pytest.mark.parametrize("what", ["Tensor", "Tile"])
+@pytest.mark.parametrize("axes", [33, 300_000])
+def test_the_number_of_axes_is_bounded(what: str, axes: int) -> None:
+    shape = ", ".join(["1"] * axes)
+    started = time.perf_counter()
+    with pytest.raises(UserError, match="can't have so many axes") as caught:
+        read(f"y: pl.{what}[[{shape}], pl.FP32] = n")
+    assert time.perf_counter() - started < 10
+    assert caught.value.span.begin_line == 5
+    assert ("axes", str(axes)) in [(k, str(v)) for k, v in caught.value.diagnostics[0].facts]
+    most = [1] * 32
+    kind = TensorType(tuple(map(ConstInt, most)), DataType.FP32)
+    assert len(kind.shape) == 32
+    with pytest.raises(UserError, match="can't have so many axes"):
+        TensorType(tuple(map(ConstInt, [*most, 1])), DataType.FP32)
+
+
+def test_a_text_that_was_read_leaves_no_garbage() -> None:
+    """The tree is freed when the program is there: a large one would otherwise stay until the collector comes."""
+    text = "import pypto_core.language as pl\n\n@pl.program\nclass P:\n" + "".join(
+        f"    @pl.function\n    def f{i}(self, n: pl.Scalar[pl.INDEX]) -> pl.Scalar[pl.INDEX]:\n        return n\n"
+        for i in range(20)
+    )
+    pl.parse_program(text)
+    gc.collect()
+    with collector_paused():
+        program = pl.parse_program(text)
+        assert gc.collect() == 0
+    assert len(program.functions) == 20
+
+
+def test_an_annotation_is_read_again_where_its_names_mean_something_else() -> None:
+    source = """import pypto_core.language as pl
+
+N = 16
+
+@pl.function
+def k(a: pl.Tensor[[64, 64], pl.FP32], n: pl.Scalar[pl.INDEX]) -> pl.Scalar[pl.INDEX]:
+    x: pl.Tile[[16, 16], pl.FP32] = pl.load(a, [0, 0], [16, 16])
+    y: pl.Tile[[16, 16], pl.FP32] = pl.load(a, [0, 0], [{rows}, 16])
+    z: pl.Scalar[pl.INDEX] = n + N
+    {line}
+    w: pl.Scalar[pl.INDEX] = n + 2
+    return w
+"""
+    read_one = pl.parse(source.format(rows=16, line="pass"))
+    assert isinstance(read_one, Function)
+    with pytest.raises(ParserTypeError, match="the annotation's shape is not the value's") as caught:
+        pl.parse(source.format(rows=32, line="pass"))
+    assert (caught.value.span.begin_line, caught.value.span.begin_column) == (8, 8)
+    with pytest.raises(ParserError) as shadowed:
+        pl.parse(source.format(rows=16, line="pl = n"))
+    assert shadowed.value.span.begin_line == 11

@@ -174,6 +174,15 @@ def test_a_plugin_that_failed_to_load_is_named_instead() -> None:
     assert "target pto" in error.render()
 
 
+def test_a_plugin_that_was_left_out_is_not_said_to_be_broken() -> None:
+    left_out = FailedPlugin("pypto-plugin-memory", "PYPTO_PLUGINS leaves it out", by_choice=True)
+    error = failure(
+        goals=[Goal("Mem", "target pto")], catalogue={"Mem": "pypto-plugin-memory"}, failed=[left_out]
+    )
+    assert "let pypto-plugin-memory take part, which makes Mem: PYPTO_PLUGINS leaves it out" in error.render()
+    assert "failed to load" not in error.render() and "repair" not in error.render()
+
+
 def test_a_near_name_is_suggested() -> None:
     error = failure(entry("Make", produces={"HasMemRefs"}), goals=["HasMemRef"])
     assert "HasMemRefs" in error.render()

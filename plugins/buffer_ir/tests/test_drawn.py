@@ -1,5 +1,7 @@
-"""Whatever kernel is drawn: one that is selected lowers, is in order, is written as legal text and computes the same; one
-that is not is compiled as if nobody had asked."""
+"""Whatever kernel is drawn: one that is selected lowers, is in order, is written as legal text and computes the same.
+
+One that is not selected is compiled as if nobody had asked.
+"""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ from pypto_core.ir import (
     Call,
     ConstInt,
     DataType,
+    Function,
     FunctionType,
     MemorySpace,
     MemRef,
@@ -22,6 +23,7 @@ from pypto_core.ir import (
     TileType,
     Var,
     floormod,
+    seq,
     walk_stmts,
 )
 from pypto_core.ops import create_call
@@ -231,6 +233,26 @@ def test_anybodys_planner_is_asked_and_judged():
         with pytest.raises(InternalError, match="planner mine") as caught:
             allocate_memory_addr(closed, with_planner(wrong))
         assert kind in [name for name, _ in caught.value.diagnostics[0].facts]
+
+
+def test_allocations_that_share_an_address_are_placed_where_that_is_known():
+    """Two of one memory at 0 look like none that has an address; who knows better says so."""
+    base = [tile(name, 16) for name in ("a", "c")]
+    kinds = [
+        TileType(
+            t.var.type.shape,
+            t.var.type.dtype,
+            MemRef(Var(n, PTR), ConstInt(0, DataType.INT64), 512),
+            None,
+            VEC,
+        )
+        for t, n in zip(base, ("left", "right"), strict=True)
+    ]
+    body = seq([AssignStmt(Var(n, kind), t.value) for n, kind, t in zip("ac", kinds, base, strict=True)])
+    f = Function("k", (), (), body)
+    assert {r.address for r in memory_table(f)} == {None}
+    assert [(r.address, r.used) for r in memory_table(f, addressed=True)] == [(0, 512), (0, 512)]
+    assert [(r.address, r.used) for r in memory_table(f, addressed=False)] == [(None, 1024), (None, 1024)]
 
 
 def test_the_table_shows_sizes_before_and_addresses_after():

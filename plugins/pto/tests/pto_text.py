@@ -135,6 +135,14 @@ GOOD = {
         pto.set_flag[<PIPE_MTE2>, <PIPE_V>, <EVENT_ID0>]
         pto.fence.barrier_all #pto.fence_scope<gm>
         pto.cmo.cacheinvalid %win single_cache_line : PV""",
+    "other chips": """pto.comm.tput(%win, %win, buf(%t) : PV, PV, V) {atomic = 0 : i32}
+        pto.comm.tget(%win, %win, buf(%t, %u) : PV, PV, V, V)
+        %done = pto.comm.ttest(%arg0, %arg3 : !pto.ptr<f32>, i32) {cmp = 0 : i32} -> i1
+        pto.syncall() mode = #pto.mode<hard>, core_type = #pto.core<aiv>
+        pto.record_event[#pto.op<TLOAD>, #pto.op<TVEC>, #pto.event<EVENT_ID0>]
+        pto.wait_event[#pto.op<TLOAD>, #pto.op<TVEC>, #pto.event<EVENT_ID0>]
+        %ctx = pto.make_prefetch_async_context(%arg0 : !pto.ptr<f32>) -> !pto.async_context
+        %session = pto.get_prefetch_async_session %ctx : !pto.async_context -> !pto.async_session""",
     "pipes between cores": """pto.tpush_to_aiv(%c : ACC) {split = 0}
         %x = pto.tpop_from_aic {split = 0} -> STATIC
         %y = pto.tpop_from_aic(%c16, %arg2) {split = 0} -> V

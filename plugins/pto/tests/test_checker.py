@@ -291,6 +291,57 @@ BROKEN: dict[str, tuple[str, str, str, str]] = {
         "takes no bf16 elements on a3",
         "!pto.tile_buf<vec, 16x64xbf16>",
     ),
+    "a transfer without types": (
+        "pto.comm.tput(%win, %win)",
+        "PTO-101",
+        "',' or ':' is expected",
+        ")",
+    ),
+    "a transfer with a type too few": (
+        "pto.comm.tput(%win, %win : PV)",
+        "PTO-103",
+        "2 operands and 1 types",
+        "pto.comm.tput",
+    ),
+    "all cores without their kind": (
+        "pto.syncall() mode = #pto.mode<hard>",
+        "PTO-101",
+        "'core_type' is expected",
+        "return",
+    ),
+    "an event of two parts": (
+        "pto.record_event[#pto.op<TLOAD>, #pto.event<EVENT_ID0>]",
+        "PTO-103",
+        "two operations and an event",
+        "pto.record_event",
+    ),
+    "another element in a unary instruction": (
+        "pto.texp ins(%t : V) outs(%h : F16)",
+        "PTO-106",
+        "elements differ: f32, f16",
+        "pto.texp",
+    ),
+    "tiles side by side that are too wide": (
+        "pto.tconcat ins(%t, %u : V, V) outs(%u : V)",
+        "PTO-106",
+        "16x64 beside 16x64 is not 16x64",
+        V[:20],
+    ),
+    "a place of an extreme that is no integer": (
+        "pto.trowargmax ins(%t, %u : V, V) outs(%col : COL)",
+        "PTO-106",
+        "a place is a number of",
+        "!pto.tile_buf",
+    ),
+    "a column over other rows": (
+        (
+            "%x = pto.alloc_tile : !pto.tile_buf<vec, 8x64xf32>\n"
+            "pto.trowexpand ins(%col : COL) outs(%x : !pto.tile_buf<vec, 8x64xf32>)"
+        ),
+        "PTO-106",
+        "a value per row: 8, not 16",
+        "!pto.tile_buf",
+    ),
     "results that are not yielded": (
         "%z = scf.if %yes -> (index) {\nscf.yield %c0 : index\n} else {\n}",
         "PTO-112",

@@ -54,6 +54,11 @@ FORMS = [
     *((f"row_expand{mix}", "x column") for mix in ("", *(f"_{m}" for m in MIXES.split()))),
     *((f"col_expand{mix}", "x row") for mix in ("", *(f"_{m}" for m in MIXES.split()))),
     ("concat", "x y"),
+    *((name, "x y y") for name in ("rem", "xor", "scatter")),
+    *((name, "x s y") for name in ("rems", "xors")),
+    *((name, "x y") for name in ("cmp", "col_argmax", "col_argmin", "gather", "sort32")),
+    *((name, "x s") for name in ("cmps", "lrelu", "expands")),
+    *((name, "x") for name in ("fillpad", "transpose_view")),
 ]
 
 

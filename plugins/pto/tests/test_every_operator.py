@@ -67,3 +67,15 @@ def test_an_operator_of_nobody_says_how_to_bring_a_recipe() -> None:
     assert diagnostic.message == "there is no recipe that writes 'acme.swish' as PTO text"
     assert dict(diagnostic.facts) == {"operator": "acme.swish", "function": "k"}
     assert "OpEmitter('pto', 'acme.swish', recipe)" in diagnostic.remedy
+
+
+@pytest.mark.parametrize("planner", ["pypto", "ptoas"])
+@pytest.mark.parametrize("backend", ["910b", "a5"])
+def test_what_a_pass_replaces_is_written(write: Any, backend: str, planner: str) -> None:
+    """The table says that sines have no instruction; with the pass it names, kernels with sines are written."""
+    params = "a: pl.Tensor[[64, 64], pl.FP32], out: pl.Out[pl.Tensor[[64, 64], pl.FP32]]"
+    body = "x = pl.load(a, [0, 0], [64, 64])\nout = pl.store(pl.add(pl.sin(x), pl.cos(x)), [0, 0], out)\nreturn out\n"
+    text = write(params, body, backend=backend, planner=planner)
+    # A polynomial each, after the angle is brought near 0.
+    assert text.count("pto.tmul ") >= 2 * 4 and "pto.tcvt" in text
+    assert "pto.tsin" not in text and "pto.tcos" not in text

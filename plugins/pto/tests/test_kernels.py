@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +33,10 @@ VEC = (
 def test_every_example_is_written_and_passes(path: Path, backend: str, planner: str) -> None:
     compiled = compile(str(path), backend=backend, planner=planner, goal="pto")
     assert compiled.artifacts
+    # xDSL reads one of the four.
+    types = find_spec("xdsl") is not None and (backend, planner) == ("910b", "ptoas")
     for artifact in compiled.artifacts:
-        report = check_text(str(artifact.data), artifact.name)
+        report = check_text(str(artifact.data), artifact.name, types=types)
         assert report.ok, report.errors
         assert report.level == (2 if planner == "ptoas" else 3)
         assert report.arch == ("a5" if backend == "a5" else "a3")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 from benchmarks.figures import Figure, best_of, growth
 from pypto_core.contract import Backend, entry_function
@@ -13,11 +12,10 @@ from pypto_core.language import parse
 from pypto_core.run import compile
 from pypto_core.testing import random_inputs
 from pypto_plugin_simulator.machine import run as run_bytes
-from pypto_plugin_simulator.timing.cores import Core, Streams, streams_of
+from pypto_plugin_simulator.timing.cores import Core, Streams, recorder
 from pypto_plugin_simulator.timing.engine import run as run_time
 from pypto_plugin_simulator.timing.engine import time_streams
 from pypto_plugin_simulator.timing.stream import Item, Work
-from pypto_plugin_simulator.trace import Step
 from pypto_plugin_simulator.values import run as run_values
 
 PRODUCT = """
@@ -73,7 +71,7 @@ def stream(size: int) -> Streams:
             (PipeType.MTE3, (y,), tuple((area.replace(" a", " b"), *ends) for area, *ends in rows)),
         )[i % 3]
         items.append(Work(index=i, pipe=pipe, cycles=100.0, reads=reads, writes=writes))
-    return Streams({Core(0, 0, 0): items}, {}, {})
+    return Streams({Core(0, 0, 0): items})
 
 
 def run() -> list[Figure]:
@@ -82,19 +80,14 @@ def run() -> list[Figure]:
     backend = host.backend("910b")
     program = compile(parse(PRODUCT), backend=backend, planner="pypto", verification="none").program
     inputs = random_inputs(entry_function(program))
-    steps: list[Step] = []
-
-    def record() -> Any:
-        steps.clear()
-        return run_bytes(program, inputs, backend=backend, recorder=steps.append)
-
+    streams = Streams()
+    run_bytes(program, inputs, backend=backend, recorder=recorder(streams, program, backend, {}))
+    assert list(streams.of) == [Core(0, 0, 0)]
+    items = len(streams.of[Core(0, 0, 0)])
     values = best_of(lambda: run_values(program, inputs), repeat=2)
-    on_bytes = best_of(record, repeat=2)
+    on_bytes = best_of(lambda: run_bytes(program, inputs, backend=backend), repeat=2)
     timed = best_of(lambda: run_time(program, inputs, backend=backend), repeat=2)
-    model = best_of(lambda: time_streams(streams_of(steps, program, backend, {}), backend), repeat=3)
-    report = time_streams(streams_of(steps, program, backend, {}), backend)
-    items = sum(len(stream) for stream in streams_of(steps, program, backend, {}).of.values())
-    assert [core.core for core in report.cores] == [Core(0, 0, 0)]
+    model = best_of(lambda: time_streams(streams, backend), repeat=3)
     product = "512x512x512 bf16 compiled"
     return [
         Figure(name=f"values: {product}", value=values, unit="s", target=1.0),

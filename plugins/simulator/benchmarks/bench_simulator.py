@@ -1,4 +1,4 @@
-"""How long the engine ``values`` takes for a tiled matrix product, and per statement."""
+"""How long the engines ``values`` and ``bytes`` take for a tiled matrix product, and per statement."""
 
 from __future__ import annotations
 
@@ -7,17 +7,23 @@ from typing import Any
 import numpy as np
 
 from benchmarks.figures import Figure, best_of
+from pypto_core.contract import Backend
+from pypto_core.host import load_host
 from pypto_core.ir import (
     AssignStmt,
     ConstFloat,
     DataType,
     Function,
     ParamDirection,
+    Program,
     add,
     mul,
 )
+from pypto_core.language import parse
+from pypto_core.run import PassContext, compile
 from pypto_core.testing import build as b
 from pypto_core.testing import random_array
+from pypto_plugin_simulator.machine import run as on_bytes
 from pypto_plugin_simulator.values import run as simulate
 
 SIZE, TILE_M, TILE_N, TILE_K = 512, 128, 256, 64
@@ -49,6 +55,35 @@ def tiled_matmul() -> Function:
     return b.kernel("matmul", [x, y, (out, ParamDirection.Out)], [rows])
 
 
+def planned_matmul() -> tuple[Program, Backend]:
+    """The same product as an author writes it, through Mat and L0, compiled for a machine, which comes with it."""
+    host = load_host()
+    backend = host.backend("910b")
+    with PassContext(backend=backend, planner="pypto"):
+        return compile(parse(KERNEL), host=host, emit=False).program, backend
+
+
+KERNEL = """
+import pypto_core.language as pl
+
+@pl.program
+class P:
+    @pl.function(type=pl.FunctionType.InCore)
+    def matmul(self, x: pl.Tensor[[512, 512], pl.BF16], y: pl.Tensor[[512, 512], pl.BF16],
+               out: pl.Out[pl.Tensor[[512, 512], pl.FP32]]) -> pl.Tensor[[512, 512], pl.FP32]:
+        for i in pl.range(0, 512, 128):
+            for j in pl.range(0, 512, 128):
+                seed = pl.create_tile([128, 128], pl.FP32, target_memory=pl.Mem.Acc)
+                for k, (acc,) in pl.pipeline(0, 512, 64, stage=2, init_values=(seed,)):
+                    left = pl.load(x, [i, k], [128, 64], target_memory=pl.Mem.Mat)
+                    right = pl.load(y, [k, j], [64, 128], target_memory=pl.Mem.Mat)
+                    more = pl.matmul_acc(acc, left, right, init_cond=k == 0)
+                    total = pl.yield_(more)
+                out = pl.store(total, [i, j], out)
+        return out
+"""
+
+
 def counting_loop() -> Function:
     """Nothing but scalar statements: what the walk itself costs."""
     total = b.scalar("total")
@@ -76,7 +111,11 @@ def run() -> list[Figure]:
     tiny = tiny_tiles()
     block = random_array(rng, DataType.FP32, (16, 16))
     operator = best_of(lambda: simulate(tiny, [block]), repeat=3) / (TRIPS // 10)
+    planned, backend = planned_matmul()
+    arguments = {"x": inputs[0], "y": inputs[1]}
+    bytes_seconds = best_of(lambda: on_bytes(planned, arguments, backend=backend, addressed=True), repeat=3)
     return [
+        Figure(name="bytes: 512x512x512 bf16 in tiles", value=bytes_seconds, unit="s", target=3.0),
         Figure(name="values: 512x512x512 bf16 in tiles", value=seconds, unit="s", target=1.0),
         Figure(
             name="values: the same product by numpy's own order",

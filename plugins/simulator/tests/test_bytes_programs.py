@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from bytes_kit import COUNT, check, cube_kernel, host, inputs_of, planned, targets
+from wide_kernels import wide_kernel
 
 from pypto_core.language import parse
 from pypto_core.run import as_program
@@ -36,6 +37,13 @@ def test_programs_without_a_plan_run_too() -> None:
 @pytest.mark.parametrize("seed", range(COUNT))
 def test_random_programs(seed: int) -> None:
     program = random_program(seed, 15 + seed % 30, features=ALL_FEATURES)
+    for backend, planner in targets(seed):
+        check(program, inputs_of(program, seed), backend, planner)
+
+
+@pytest.mark.parametrize("seed", range(COUNT))
+def test_vector_kernels_of_many_operators(seed: int) -> None:
+    program = wide_kernel(Random(seed), 5 + seed % 40)
     for backend, planner in targets(seed):
         check(program, inputs_of(program, seed), backend, planner)
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from pypto_core.contract import OpExecutor, RunResult, entry_function
+from pypto_core.contract import OpExecutor, RunResult, entry_function, load_reference
 from pypto_core.diagnostics import UserError
 from pypto_core.host import PluginInfo, hookimpl, load_host
-from pypto_core.ir import PipeType
+from pypto_core.ir import Call, PipeType, walk
 from pypto_core.language import parse
 from pypto_core.ops import Kind, OpDef, Param, builtin_registry, create_call, using_registry
 from pypto_core.run import PassContext, compile
@@ -364,3 +365,16 @@ def test_operators_of_plugins_bring_pipe_and_time() -> None:
     core = result.report["time"].cores[0]
     assert core.pipe(M).busy == 160
     assert core.makespan == pytest.approx(200 + 4096 / (100.9 * 2**30 / 1.85e9) + 160)
+
+
+@pytest.mark.parametrize("text", [rows(8, 2), PRODUCT.format(stage=2)], ids=["vector", "cube"])
+def test_buffers_take_as_long_as_the_tiles_that_they_come_from(text: str) -> None:
+    lower = load_reference("pypto_plugin_buffer_ir.lower:lower_tile_to_buffer", "kernels on buffers")
+    tiles = compiled(text, enable_buffer_ir=False)
+    with using_registry(load_host().ops):
+        buffers = lower(tiles, SimpleNamespace(capabilities=frozenset({"planner:pypto"})))
+    operators = {node.op.name for node in walk(entry_function(buffers).body) if isinstance(node, Call)}
+    assert "buffer.load" in operators and "tile.load" not in operators
+    one, other = report(tiles).cores[0], report(buffers).cores[0]
+    assert [work.pipe for work in other.schedule.works] == [work.pipe for work in one.schedule.works]
+    assert other.schedule.starts == pytest.approx(one.schedule.starts)

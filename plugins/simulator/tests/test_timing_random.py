@@ -6,7 +6,6 @@ import importlib.util
 import random
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import pytest
 
@@ -15,12 +14,11 @@ from pypto_core.host import load_host
 from pypto_core.run import compile
 from pypto_core.testing import random_inputs, random_program
 from pypto_plugin_simulator.machine import run as run_bytes
-from pypto_plugin_simulator.timing.cores import streams_of
+from pypto_plugin_simulator.timing.cores import Streams, recorder
 from pypto_plugin_simulator.timing.events import derive_events
 from pypto_plugin_simulator.timing.hazards import find_races
 from pypto_plugin_simulator.timing.schedule import simulate
 from pypto_plugin_simulator.timing.stream import EVENT_IDS, Item, SetFlag, works
-from pypto_plugin_simulator.trace import Step
 
 PLANNERS = ("pypto", "dsa_rp", "ptoas")
 
@@ -43,9 +41,9 @@ def stream_of(seed: int, planner: str) -> list[Item]:
     function = entry_function(program)
     backend = load_host().backend("910b")
     done = compile(program, backend=backend, planner=planner, verification="none", emit=False).program
-    steps: list[Step] = []
-    run_bytes(done, random_inputs(function), function.name, backend=backend, recorder=steps.append)
-    streams: Any = streams_of(steps, done, backend, {})
+    streams = Streams()
+    record = recorder(streams, done, backend, {})
+    run_bytes(done, random_inputs(function), function.name, backend=backend, recorder=record)
     assert streams.untimed == {}
     (stream,) = streams.of.values()
     return stream

@@ -71,6 +71,8 @@ def _contract(name: str, **parts: Any) -> PassContract:
     return PassContract(name=name, needs={RUNTIME, TARGET}, excludes={SWITCHED_OFF}, **parts)
 
 
+# Selection and verification are wanted and not only provided: of a program whose kernels are still to be outlined, what
+# they make holds from the start.
 PASSES = (
     Pass(
         contract=_contract(
@@ -81,7 +83,7 @@ PASSES = (
                 strictly_before(name, "kernels are judged as they are written, before storage is shared")
                 for name in _PLANNING
             ),
-            role=Role.PROVIDE,
+            role=Role.OPTIMISE,
         ),
         run=f"{_HERE}.select.decide:select_buffer_ir_functions",
         scope=PassScope.FUNCTION,
@@ -115,7 +117,7 @@ PASSES = (
                 strictly_after("MemoryReuse", "storage is shared by then"),
                 strictly_before("AllocateMemoryAddr", "addresses are given to storage that is in order"),
             ),
-            role=Role.PROVIDE,
+            role=Role.CHECK,
         ),
         run=f"{_HERE}.legalise.check:verify_tile_storage",
         scope=PassScope.FUNCTION,

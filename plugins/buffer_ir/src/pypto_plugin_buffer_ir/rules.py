@@ -108,7 +108,10 @@ def _only(*values: object) -> frozenset[object]:
 
 _S = MemorySpace
 _ROWS = (
-    Rule(tile="tile.alloc", form=Form.ALLOC, arguments=(0, 0), options={"memory_space": ANY, "size": ANY}),
+    Rule(
+        tile="tile.alloc", form=Form.ALLOC, arguments=(0, 0),
+        options={"memory_space": ANY, "size": ANY, "pinned": ANY},
+    ),
     Rule(
         tile="tile.create", form=Form.CREATE, arguments=(1, 1),
         options={"dtype": ANY, "target_memory": ANY, "transpose": ANY, "flat_layout": _only(False), "compact": ANY},

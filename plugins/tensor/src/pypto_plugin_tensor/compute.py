@@ -51,10 +51,7 @@ def compute(kernel: Kernel, var: Var, call: Call) -> Value:
             span=call.span,
             remedy="compute it outside of the kernel, or write it with operators that `pypto ops tile` lists",
         )
-    args = [
-        kernel.tile(kernel.value(a), name_of(a), call.span) if _is_tensor(a) else kernel.scalar(a)
-        for a in call.args
-    ]
+    args = _operands(kernel, call)
     if name in _SCRATCHED:
         args.append(kernel.scratch(_tile(args[0]), call.span))
     return _made(kernel, var, call, f"tile.{name}", args)
@@ -212,10 +209,7 @@ def _rsqrt(kernel: Kernel, var: Var, call: Call) -> Value:
 
 def _with_target_tile(kernel: Kernel, var: Var, call: Call) -> Value:
     """The target gives nothing but its shape, and may be undefined."""
-    args = [
-        kernel.tile(kernel.value(a), name_of(a), call.span) if _is_tensor(a) else kernel.scalar(a)
-        for a in call.args
-    ]
+    args = _operands(kernel, call)
     return _made(kernel, var, call, f"tile.{call.name.removeprefix('tensor.')}", args)
 
 

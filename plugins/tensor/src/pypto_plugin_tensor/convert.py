@@ -118,13 +118,11 @@ class Converter(Kernel):
         elif isinstance(stmt, ReturnStmt):
             self.put(replace(self.results.returned(self, stmt), leading_comments=()))
         elif isinstance(stmt, YieldStmt):
-            self.tail = stmt
+            pass  # whoever converts the region hands its values on
         elif isinstance(stmt, ScopeStmt):
             self.put(replace(stmt, body=flow.region(self, stmt.body), leading_comments=()))
         else:
             self.put(replace(stmt, leading_comments=()))
-
-    tail: YieldStmt | None = None
 
     # -- calls
 
@@ -222,6 +220,7 @@ class Converter(Kernel):
         dropped = tuple(v for e in _elements_or_none(call, 4) if (v := static_dim(e)) is not None)
         if isinstance(value, Tile | Fresh):
             return self._tile_slice(var, call, value, kind)
+        assert isinstance(value, Global | Window)
         base, place = self.place(value, offsets)
         if isinstance(value, Window):
             full = list(extents)

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pypto_core.diagnostics import Span, UserError
+from pypto_core.diagnostics import UNKNOWN_SPAN, Span, UserError
 from pypto_core.ir import (
     INDEX_ONE,
     INDEX_ZERO,
@@ -46,6 +46,7 @@ from pypto_core.ir import (
 from pypto_core.ops import create_call
 
 Dims = tuple[Expr, ...]
+Args = Sequence[Expr]
 
 
 def flatten_tile_nd_to_2d(function: Function, ctx: Any) -> Function:
@@ -148,7 +149,7 @@ class _Flattening(Mutator):
 
     # -- operators with shapes or places among their operands
 
-    def load(self, call: Call, args: tuple[Expr, ...]) -> Call:
+    def load(self, call: Call, args: Args) -> Call:
         """A window of leading extents of one is a matrix; another is looked at as one."""
         kind = _tile(call)
         window, valid = _parts(args[2]), _parts(args[3]) if len(args) > 3 else _parts(args[2])
@@ -161,7 +162,7 @@ class _Flattening(Mutator):
         whole = self.emit("tile.load", args, call.kwargs, call)
         return create_call("tile.reshape", (whole, MakeTuple(_flat_shape(kind.shape))), {}, call.span)
 
-    def store(self, call: Call, args: tuple[Expr, ...]) -> Call:
+    def store(self, call: Call, args: Args) -> Call:
         """The extents in the tensor's axes are said beside the matrix."""
         if len(args) > 3:
             return create_call("tile.store", args, call.kwargs, call.span, call.attrs)
@@ -170,14 +171,14 @@ class _Flattening(Mutator):
         extents = (INDEX_ONE,) * (rank - len(valid)) + valid[max(0, len(valid) - rank) :]
         return create_call("tile.store", (*args[:3], MakeTuple(extents)), call.kwargs, call.span, call.attrs)
 
-    def shaped(self, call: Call, args: tuple[Expr, ...]) -> Call:
+    def shaped(self, call: Call, args: Args) -> Call:
         """Operators that are given the shape of their result."""
         at = {"tile.reshape": 1, "tile.ci": 1, "tile.fillpad_expand": 1}.get(call.name, 0)
         shape = MakeTuple(_flat_shape(_tile(call).shape))
         new = (*args[:at], shape, *args[at + 1 :])
         return create_call(call.name, new, call.kwargs, call.span, call.attrs)
 
-    def window(self, call: Call, args: tuple[Expr, ...]) -> Call:
+    def window(self, call: Call, args: Args) -> Call:
         """A slice: rows of the matrix, when the axes in between are taken whole."""
         source = _tile(call.args[0])
         extents, offsets = _parts(args[1]), _parts(args[2])
@@ -189,7 +190,7 @@ class _Flattening(Mutator):
         options = {k: v for k, v in call.kwargs.items() if k != "drop_dims"}
         return create_call("tile.slice", new, options, call.span, call.attrs)
 
-    def assemble(self, call: Call, args: tuple[Expr, ...]) -> Call:
+    def assemble(self, call: Call, args: Args) -> Call:
         """A part: rows of the matrix likewise."""
         target, source = _tile(call.args[0]), _tile(call.args[1])
         offsets = _parts(args[2])
@@ -198,13 +199,13 @@ class _Flattening(Mutator):
         place = MakeTuple((row, offsets[-1]))
         return create_call("tile.assemble", (args[0], args[1], place), call.kwargs, call.span, call.attrs)
 
-    def element(self, call: Call, args: tuple[Expr, ...]) -> Call:
+    def element(self, call: Call, args: Args) -> Call:
         """One element: its row counts the leading indices."""
         shape, indices = _tile(call.args[0]).shape, _parts(args[1])
         place = MakeTuple((_linear(shape[:-1], indices[:-1]), indices[-1]))
         return create_call(call.name, (args[0], place, *args[2:]), call.kwargs, call.span, call.attrs)
 
-    def transpose(self, call: Call, args: tuple[Expr, ...]) -> Call:
+    def transpose(self, call: Call, args: Args) -> Call:
         """Only the last two axes can be exchanged, of a single matrix. The instruction wants a scratch tile."""
         kind = _tile(call.args[0])
         rank = len(kind.shape)
@@ -231,7 +232,7 @@ _ROW_BY_ROW = frozenset(
         *(f"row_expand_{w}" for w in ("add", "sub", "mul", "div", "max", "min", "expdif")),
     )
 )
-_SPECIAL: dict[str, Callable[[_Flattening, Call, tuple[Expr, ...]], Call]] = {
+_SPECIAL: dict[str, Callable[[_Flattening, Call, Args], Call]] = {
     "tile.load": _Flattening.load,
     "tile.store": _Flattening.store,
     "tile.reshape": _Flattening.shaped,
@@ -275,7 +276,7 @@ def _flat_type(kind: TileType) -> TileType:
     if len(kind.shape) == 1:
         blayout = TileLayout.row_major
     view = TileView(
-        valid_shape=_flat_valid(kind, None),
+        valid_shape=_flat_valid(kind, UNKNOWN_SPAN),
         blayout=blayout,
         slayout=slayout,
         fractal=fractal,
@@ -295,11 +296,11 @@ def _flat_shape(shape: Dims) -> Dims:
     return (_product(shape[:-1]), shape[-1])
 
 
-def _flat_valid(kind: TileType, span: Span | None) -> Dims:
+def _flat_valid(kind: TileType, span: Span) -> Dims:
     return _flat_valid_dims(kind.shape, kind.valid_shape, span)
 
 
-def _flat_valid_dims(shape: Dims, valid: Dims, span: Span | None) -> Dims:
+def _flat_valid_dims(shape: Dims, valid: Dims, span: Span) -> Dims:
     """The valid extents of the matrix: below the first axis that has more than one entry, all rows have to be whole."""
     if shapes_equal(shape, valid):
         return _flat_shape(valid)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pypto_core.diagnostics import UserError
 from pypto_core.ir import (
@@ -20,6 +20,7 @@ from pypto_core.ir import (
     and_,
     base_name,
     bounds_of,
+    last_yield,
     make_binary,
     prove_lt,
     replace,
@@ -32,6 +33,8 @@ from pypto_plugin_tensor.values import Fresh, Global, Slot, Tile, Value, flat
 if TYPE_CHECKING:
     from pypto_plugin_tensor.convert import Converter
 
+_SCALARS: dict[type, tuple[str, ...]] = {ForStmt: ("start", "stop", "step"), WhileStmt: ("condition",)}
+
 
 def region(kernel: Converter, body: Stmt | None, tail: tuple[Var, ...] | None = None) -> Stmt:
     """The converted statements of a region, with the values that it yields as what ``tail`` holds."""
@@ -43,14 +46,14 @@ def _region(
     kernel: Converter, body: Stmt | None, targets: tuple[Var, ...] | None, head: Slot | None = None
 ) -> tuple[list[Stmt], tuple[Expr, ...]]:
     outer, kernel.out = kernel.out, head if head is not None else []
-    outer_tail, kernel.tail = kernel.tail, None
     kernel.block(body)
+    tail = last_yield(body)
     values: tuple[Expr, ...] = ()
-    if kernel.tail is not None and targets is not None:
-        values = tuple(_handed(kernel, v, t) for v, t in zip(kernel.tail.values, targets, strict=True))
-        kernel.put(YieldStmt(values, span=kernel.tail.span, leading_comments=kernel.tail.leading_comments))
+    if tail is not None and targets is not None:
+        values = tuple(_handed(kernel, v, t) for v, t in zip(tail.values, targets, strict=True))
+        kernel.put(YieldStmt(values, span=tail.span))
     stmts = flat(kernel.out)
-    kernel.out, kernel.tail = outer, outer_tail
+    kernel.out = outer
     return stmts, values
 
 
@@ -114,22 +117,18 @@ def loop(kernel: Converter, stmt: ForStmt | WhileStmt) -> None:
         _bound(kernel, stmt)
     stmts, yielded = _region(kernel, stmt.body, stmt.iter_args, head)
     _check_sums(kernel, stmt, args, yielded)
-    results = tuple(_result(kernel, var, arg) for var, arg in zip(stmt.return_vars, args, strict=True))
-    parts = {"iter_args": tuple(args), "body": seq(stmts, stmt.body.span), "return_vars": results}
-    if isinstance(stmt, ForStmt):
-        parts |= {k: kernel.scalar(getattr(stmt, k)) for k in ("start", "stop", "step")}
-    else:
-        parts["condition"] = kernel.scalar(stmt.condition)
+    results = tuple(_result(var, arg) for var, arg in zip(stmt.return_vars, args, strict=True))
+    parts: dict[str, Any] = {k: kernel.scalar(getattr(stmt, k)) for k in _SCALARS[type(stmt)]}
+    parts |= {"iter_args": tuple(args), "body": seq(stmts, stmt.body.span), "return_vars": results}
     kernel.put(replace(stmt, **parts, leading_comments=()))
     _publish(kernel, stmt.return_vars, results)
 
 
-def _result(kernel: Converter, old: Var, like: Var) -> Var:
-    return (
-        old
-        if old.type is like.type or not isinstance(old.type, TensorType)
-        else Var(old.name_hint, like.type, span=old.span)
-    )
+def _result(old: Var, like: Var) -> Var:
+    """The variable of a result that has come to be of the type of ``like``."""
+    if old.type is like.type or not isinstance(old.type, TensorType):
+        return old
+    return Var(old.name_hint, like.type, span=old.span)
 
 
 def _publish(kernel: Converter, olds: tuple[Var, ...], news: tuple[Var, ...]) -> None:
@@ -152,9 +151,7 @@ def branch(kernel: Converter, stmt: IfStmt) -> None:
     else_stmts, others = (
         _region(kernel, stmt.else_body, stmt.return_vars) if stmt.else_body is not None else ([], ())
     )
-    results = tuple(
-        _result(kernel, var, _typed(way)) for var, way in zip(stmt.return_vars, ways, strict=True)
-    )
+    results = tuple(_result(var, _typed(way)) for var, way in zip(stmt.return_vars, ways, strict=True))
     _meeting_sums(kernel, stmt, results, ways, others)
     kernel.put(
         replace(

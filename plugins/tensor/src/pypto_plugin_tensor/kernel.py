@@ -6,7 +6,7 @@ once for each kind of use. Only memory that the kernel itself writes is read ane
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -128,7 +128,7 @@ class Kernel:
         """Whether the kernel writes the memory that a variable names."""
         return self.storage.root(var) in self.storage.writes
 
-    def once(self, value: Value, key: Hashable, make: Any) -> Var:
+    def once(self, value: Value, key: Hashable, make: Callable[[Slot], Var]) -> Var:
         """What ``make(slot)`` makes of a value, behind its definition and only once where that is right."""
         if isinstance(value, Window) and value.volatile:
             return make(self.out)

@@ -200,6 +200,6 @@ class _Merging(Mutator):
     def visit_call(self, node: Call) -> Any:
         """The kernel's call lacks the tensor."""
         new = super().visit_call(node)
-        if node.op.name != self.merge.kernel or not isinstance(node.op, GlobalVar):
+        if node.op.name != self.merge.kernel or not isinstance(new, Call):
             return new
         return replace(new, args=tuple(a for i, a in enumerate(new.args) if i != self.merge.gone))

@@ -73,8 +73,8 @@ class Plan:
     names: NameSource
     functions: Mapping[str, Function]
     prologue: tuple[Stmt, ...] = ()
-    bound: Mapping[Var, Expr] = attrs.field(factory=dict)
-    attrs: Mapping[str, Any] = attrs.field(factory=dict)
+    bound: Mapping[Var, Expr] = attrs.field(factory=dict[Var, Expr])
+    attrs: Mapping[str, Any] = attrs.field(factory=dict[str, Any])
     live: frozenset[Var] = frozenset()
     level: Level | None = None
     role: Role | None = None

@@ -123,7 +123,11 @@ def pass_results(program: Program, results: Mapping[str, Results]) -> Program:
     """The program with tensors for the new parameters made and passed at every call."""
     if not results:
         return program
-    return map_functions(program, lambda function: _Passing(results).visit(function))
+
+    def change(function: Function) -> Function:
+        return _Passing(results).visit(function)
+
+    return map_functions(program, change)
 
 
 class _Passing(Mutator):

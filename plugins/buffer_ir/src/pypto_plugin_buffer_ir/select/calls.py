@@ -16,7 +16,7 @@ from pypto_plugin_buffer_ir.select.memory import (
     check_move,
     check_store,
 )
-from pypto_plugin_buffer_ir.select.refusal import OPERATOR, SHAPE, refuse
+from pypto_plugin_buffer_ir.select.refusal import OPERATOR, SHAPE, TILE, refuse
 from pypto_plugin_buffer_ir.select.state import Place, State
 from pypto_plugin_buffer_ir.select.tiles import check_tile
 from pypto_plugin_buffer_ir.select.windows import assemble_place, relabel_place, set_valid_place, slice_place
@@ -74,6 +74,8 @@ def check_assigned(state: State, var: Var, call: Call, span: Span) -> None:
         _check_tile(state, var, kind, call, rule, span)
     elif rule.form is Form.STORE and isinstance(kind, TensorType):
         state.tensors[var] = check_store(state, call)
+    elif rule.form is Form.ALLOC and call.kwargs.get("pinned"):
+        refuse(TILE, f"the allocation '{var.name_hint}' has slots, or is declared by the author", span)
     elif rule.form not in OTHERS:
         refuse(OPERATOR, f"the result of {rule.tile} is of type {kind!r}", span)
 

@@ -12,7 +12,7 @@ from pypto_core.diagnostics import UserError
 from pypto_core.ir import AssignStmt, Call, Function, PipeType, Program, base_name, walk
 from pypto_plugin_simulator.cycles import cycles_of
 from pypto_plugin_simulator.timing.stream import Barrier, Extent, Flag, Item, SetFlag, WaitFlag, Work
-from pypto_plugin_simulator.trace import ByteRange, Step
+from pypto_plugin_simulator.trace import ByteRange, Recorder, Step
 
 _ALL_PIPES = ("system.bar_all", "system.syncall")
 _CORE_FLAGS = ("system.sync_set", "system.sync_wait")
@@ -27,33 +27,34 @@ class Core:
     subblock: int
 
 
-@attrs.frozen(eq=False)
+@attrs.define(eq=False)
 class Streams:
-    """What each core does.
+    """What each core does, filled step by step while a program runs.
 
-    ``untimed``: operators that ran on no pipe although they touch bytes, and how often. ``core_flags``: sets and waits
-    of each event between cores.
+    ``of``: the streams. ``untimed``: operators that ran on no pipe although they touch bytes, and how often.
+    ``core_flags``: sets and waits of each event between cores.
     """
 
-    of: Mapping[Core, list[Item]]
-    untimed: Mapping[str, int]
-    core_flags: Mapping[int, tuple[int, int]]
+    of: dict[Core, list[Item]] = attrs.field(factory=dict[Core, list[Item]])
+    untimed: dict[str, int] = attrs.field(factory=dict[str, int])
+    core_flags: dict[int, tuple[int, int]] = attrs.field(factory=dict[int, tuple[int, int]])
 
 
-def streams_of(
-    steps: Iterable[Step], program: Program | Function, backend: Backend, executors: Mapping[str, OpExecutor]
-) -> Streams:
-    """Sort the steps by core and give the work its time. The program's own flags stay where they are."""
+def recorder(
+    streams: Streams, program: Program | Function, backend: Backend, executors: Mapping[str, OpExecutor]
+) -> Recorder:
+    """Sorts steps by core into ``streams`` and gives the work its time. The program's own flags stay where they are.
+
+    Nothing of a step is kept but what the stream needs: the data of a long run would fill the memory.
+    """
     labels = _labels(program)
-    streams: dict[Core, list[Item]] = {}
-    untimed: dict[str, int] = {}
-    core_flags: dict[int, tuple[int, int]] = {}
-    for step in steps:
-        stream = streams.setdefault(Core(step.launch, step.block.index, step.block.subblock), [])
+
+    def record(step: Step) -> None:
+        stream = streams.of.setdefault(Core(step.launch, step.block.index, step.block.subblock), [])
         if step.kind == "sync":
-            stream += _mark(step, core_flags)
+            stream += _mark(step, streams.core_flags)
         elif step.pipe is None:
-            untimed[step.op] = untimed.get(step.op, 0) + 1
+            streams.untimed[step.op] = streams.untimed.get(step.op, 0) + 1
         else:
             stream.append(
                 Work(
@@ -66,7 +67,8 @@ def streams_of(
                     span=step.span,
                 )
             )
-    return Streams(streams, untimed, core_flags)
+
+    return record
 
 
 def _extents(ranges: Iterable[ByteRange]) -> tuple[Extent, ...]:

@@ -17,12 +17,11 @@ from pypto_core.diagnostics import UserError
 from pypto_core.ir import Function, PipeType, Program
 from pypto_plugin_simulator.catalogue import executors as built_in
 from pypto_plugin_simulator.interpreter import DEFAULT_MAX_STEPS
-from pypto_plugin_simulator.timing.cores import Streams, streams_of
+from pypto_plugin_simulator.timing.cores import Streams, recorder
 from pypto_plugin_simulator.timing.events import derive_events
 from pypto_plugin_simulator.timing.hazards import Hazard, hazards_of
 from pypto_plugin_simulator.timing.report import CoreTimes, TimeReport, measure
 from pypto_plugin_simulator.timing.schedule import simulate
-from pypto_plugin_simulator.trace import Step
 
 if TYPE_CHECKING:
     from pypto_core.host import Host
@@ -59,7 +58,9 @@ def run(
         )
     host = host or load_host()
     machine = _machine(backend, host)
-    steps: list[Step] = []
+    ours = {executor.op for executor in built_in()}
+    foreign = {name: found for name, found in host.executors.items() if name not in ours}
+    streams = Streams()
     result = run_bytes(
         program,
         inputs,
@@ -67,13 +68,11 @@ def run(
         host=host,
         backend=machine,
         addressed=addressed,
-        recorder=steps.append,
+        recorder=recorder(streams, program, machine, foreign),
         max_steps=max_steps,
         block_num=block_num,
     )
-    ours = {executor.op for executor in built_in()}
-    foreign = {name: found for name, found in host.executors.items() if name not in ours}
-    report = time_streams(streams_of(steps, program, machine, foreign), machine, sync)
+    report = time_streams(streams, machine, sync)
     return attrs.evolve(result, report={**result.report, "time": report})
 
 

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from pypto_core.diagnostics import UserError
 from pypto_core.ir import PipeType
-from pypto_plugin_simulator.timing.bytes import Access, Pieced, cut
 from pypto_plugin_simulator.timing.clocks import NUMBER, Clocks, merge
+from pypto_plugin_simulator.timing.pieces import Access, Pieced, cut
 from pypto_plugin_simulator.timing.stream import (
     EVENT_IDS,
     PIPES,

@@ -15,8 +15,8 @@ import numpy as np
 
 from pypto_core.diagnostics import Span
 from pypto_core.ir import PipeType
-from pypto_plugin_simulator.timing.bytes import Access, cut
 from pypto_plugin_simulator.timing.clocks import NUMBER, Clocks
+from pypto_plugin_simulator.timing.pieces import Access, cut
 from pypto_plugin_simulator.timing.schedule import Schedule, unbalanced
 from pypto_plugin_simulator.timing.stream import (
     EVENT_IDS,
