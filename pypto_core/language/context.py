@@ -106,12 +106,13 @@ class Context:
     ``names`` maps the names in scope to variables; like Python's own it is one flat table, so that what a branch
     assigns is seen after it. ``declared`` are types that a bare annotation announced. ``annotations`` are those worth
     remembering by their text: the one name that they use, and what they say. ``bases`` are the allocations by name.
+    ``constants`` are the variables of comprehensions, whose elements are read one by one.
     ``fresh`` collects the names assigned on the current path when reassignment is forbidden.
     """
 
     __slots__ = (
         "annotations", "auto_dims", "bases", "comments", "declarations", "declared", "defined_bases", "depth", "entry",
-        "env", "fresh", "func_type", "loop_vars", "loops", "module", "names", "pending_comments", "places", "prefixes",
+        "env", "fresh", "func_type", "loop_vars", "loops", "module", "names", "pending_comments", "places", "prefixes", "constants",
         "regions", "returns", "session", "slots", "source", "specialised", "yielded",
     )  # fmt: skip
 
@@ -122,6 +123,7 @@ class Context:
         self.specialised = entry.specialised if entry is not None else None
         self.module: Module | None = None
         self.names: dict[str, Var | Dead] = {}
+        self.constants: dict[str, Any] = {}
         self.declared: dict[str, ast.expr] = {}
         self.annotations: dict[str, tuple[str, Any]] = {}
         self.bases: dict[str, Var] = {}
@@ -193,6 +195,8 @@ class Context:
     def lookup(self, node: ast.Name) -> Any:
         """What a name stands for; raises UndefinedVariableError or ScopeIsolationError."""
         name = node.id
+        if name in self.constants:
+            return self.constants[name]
         found = self.names.get(name)
         if found is not None:
             if type(found) is not Dead:

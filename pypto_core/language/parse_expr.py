@@ -60,6 +60,7 @@ from pypto_core.ir import (
 )  # fmt: skip
 from pypto_core.language import vocabulary
 from pypto_core.language.annotations import MemRef as Declared
+from pypto_core.language.comprehension import comprehension
 from pypto_core.language.context import Context
 from pypto_core.language.environment import Name, items_of
 from pypto_core.language.errors import did_you_mean, type_text, value_text
@@ -447,7 +448,7 @@ EXPRESSIONS: dict[type, Any] = {
     ast.Starred: unsupported("starred expressions are", "write the elements out"),
     ast.Dict: unsupported("dictionaries are", "dictionaries only stand behind attrs="),
     ast.Set: unsupported("sets are", "write a list"),
-    ast.ListComp: unsupported("comprehensions are", "write the elements out"),
+    ast.ListComp: comprehension,
     ast.SetComp: unsupported("comprehensions are", "write the elements out"),
     ast.DictComp: unsupported("comprehensions are", "write the elements out"),
     ast.GeneratorExp: unsupported("comprehensions are", "write the elements out"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 import operator
 from collections.abc import Callable, Mapping
-from itertools import chain, islice
+from itertools import chain, islice, repeat
 from typing import Any, cast
 
 import attrs
@@ -122,7 +122,7 @@ class Encoder:
         columns: list[list[Any]] = []
         for field in rows.shape.fields:
             values = list(map(field.get, rows.nodes))
-            if set(map(id, values)) != {id(field.default)}:
+            if not all(map(operator.is_, values, repeat(field.default))):
                 names.append(field.name)
                 columns.append(self._column(field, values))
         return [rows.shape.cls.__name__, names, columns]

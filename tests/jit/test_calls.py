@@ -2,8 +2,10 @@
 """Kernels called with arrays of several libraries compute what numpy does, in the caller's memory."""
 
 import logging
+import runpy
 import sys
 import types
+from pathlib import Path
 
 import ml_dtypes
 import numpy as np
@@ -387,3 +389,14 @@ def test_logging_is_quiet_when_all_is_well(caplog) -> None:
         x = numbers(16, 16)
         add_scaled(x, x, np.zeros_like(x), 1.0)
     assert not caplog.records
+
+
+def test_the_example_of_the_manual(tmp_path, monkeypatch) -> None:
+    manual = Path(__file__).parents[2] / "docs" / "how-to" / "jit.md"
+    code = manual.read_text(encoding="utf-8").split("```python\n")[1].split("```")[0]
+    path = tmp_path / "manual.py"
+    path.write_text(code)
+    with PassContext(backend=None, host=load_host()):
+        names = runpy.run_path(str(path))
+    powers = np.exp(names["x"] - names["x"].max(axis=1, keepdims=True))
+    np.testing.assert_allclose(names["out"], powers / powers.sum(axis=1, keepdims=True), rtol=1e-5)

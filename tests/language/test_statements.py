@@ -486,3 +486,25 @@ def test_parameters_may_be_shaped_by_later_ones() -> None:
         " n: pl.Scalar[pl.INDEX]):\n    return t\n"
     )
     assert found.params[0].type.valid_shape[0] is found.params[1]
+
+
+def test_lists_are_written_out() -> None:
+    """A comprehension is its elements; its variable is a number in each, and an outer name keeps its meaning."""
+    text = """
+import pypto_core.language as pl
+
+SCALES = [1.0, 2.0, 3.0]
+
+@pl.function(type=pl.FunctionType.InCore)
+def f(x: pl.Tensor[[3, 64], pl.FP32], i: pl.Scalar[pl.INDEX], out: pl.InOut[pl.Tensor[[3, 64], pl.FP32]]):
+    rows = {rows}
+    out = pl.assemble(out, rows[2], [i, 0])
+    sums = {sums}
+    return out
+"""
+    row = "pl.mul(x[{0}:{0} + 1, :], SCALES[{0}])"
+    written = text.format(rows="[" + ", ".join(row.format(k) for k in range(3)) + "]", sums="[i + 0, i + 2]")
+    short = text.format(
+        rows=f"[{row.format('k')} for k in range(3)]", sums="[i + j for j in [k for k in range(0, 4, 2)]]"
+    )
+    assert_structural_equal(parse(short), parse(written))

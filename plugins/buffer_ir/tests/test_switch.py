@@ -1,4 +1,4 @@
-"""The switch: on unless it is said otherwise, off without a trace, kept through contexts, processes and repeated runs."""
+"""The switch: on unless it is said otherwise, off without a trace, kept by contexts, processes and further runs."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ def test_the_report_says_what_became_of_each_kernel(pair):
     off = buffer_section(compiled(pair, enable_buffer_ir=False))
     assert off == "All kernels stay in tiles: enable_buffer_ir is switched off.\n"
     other = buffer_section(compiled(pair, backend="a5"))
-    assert other == "All kernels stay in tiles: Ascend 950 does not take buffers by default.\n"
+    assert other == "All kernels stay in tiles: Ascend 950 (A5) does not take buffers by default.\n"
     early = buffer_section(compiled(pair, goal="HasMemRefs"))
     assert early == "All kernels stay in tiles: this goal does not go so far.\n"
 

@@ -43,8 +43,9 @@ def compiled_text(
     kind: str = "InCore",
     **options: object,
 ) -> str:
-    """The module of the kernel; it has to pass the checker."""
+    """The module of the kernel, written from tiles; it has to pass the checker."""
     options.setdefault("emit_source_loc", False)
+    options.setdefault("enable_buffer_ir", False)
     program = pl.parse(kernel_source(params, body, kind))
     compiled = compile(program, backend=backend, planner=planner, goal="pto", **options)
     [artifact] = compiled.artifacts

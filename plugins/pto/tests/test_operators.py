@@ -155,7 +155,8 @@ def modules(body_of: Any) -> Callable[[str, str, str], dict[str, list[str]]]:
     def made(dtype: str, backend: str, planner: str) -> dict[str, list[str]]:
         bodies = [body for dt, body, _ in CASES if dt == dtype]
         program = pl.parse(_program(dtype, bodies))
-        compiled = compile(program, backend=backend, planner=planner, goal="pto", emit_source_loc=False)
+        options = {"emit_source_loc": False, "enable_buffer_ir": False}
+        compiled = compile(program, backend=backend, planner=planner, goal="pto", **options)
         texts = {a.name: str(a.data) for a in compiled.artifacts}
         for name, text in texts.items():
             report = check_text(text, name)

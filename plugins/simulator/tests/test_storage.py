@@ -89,11 +89,11 @@ def test_what_is_stored_is_loaded(engine: Any, address: int | None) -> None:
         root.store(x.defined)
         window = root.window((4, 8), (8, 16))
         total = ctx.compute("tile.add", TileType([8, 16], DataType.FP32), window.load(), window.load())
-        window.window((2, 0), (2, 16)).store(total.defined[:2], (0, 0))
+        root.window((8, 8), (8, 16)).window((4, 0), (2, 16)).store(total.defined[:2], (0, 0))
         x.data[...] = root.load().defined
 
     want = X.copy()
-    want[6:8, 8:24] = 2 * X[4:6, 8:24]
+    want[12:14, 8:24] = 2 * X[4:6, 8:24]
     np.testing.assert_array_equal(work(engine, meaning), want)
 
 
@@ -176,6 +176,22 @@ def test_roots_and_what_is_stored_stay_inside() -> None:
         with pytest.raises(UserError) as caught:
             work(on_bytes, meaning, backend=backend)
         assert caught.value.diagnostics[0].code == "SIM-011"
+
+
+@pytest.mark.parametrize(("rows", "fits"), [(0, True), (4, False), (8, True)])
+def test_what_was_read_is_not_overwritten_from_another_row_on(rows: int, fits: bool) -> None:
+    def meaning(ctx: ExecContext, x: ArrayValue) -> None:
+        root = ctx.storage(KIND, 0)
+        root.store(x.defined)
+        source, target = (root.window((first, 0), (8, 32)) for first in (0, rows))
+        target.store(source.load().defined)
+        x.data[...] = root.load().data
+
+    if fits:
+        work(on_bytes, meaning)
+    else:
+        with pytest.raises(UserError, match="while it reads it"):
+            work(on_bytes, meaning)
 
 
 def test_storage_shows_in_the_record() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pypto_core.host import PluginInfo, hookimpl
 
 if TYPE_CHECKING:
-    from pypto_core.contract import CodePage, Command, Pass
+    from pypto_core.contract import CodePage, Command, Pass, ReportSection
 
 
 @hookimpl
@@ -41,6 +41,14 @@ def pypto_commands() -> tuple[Command, ...]:
             "the L0 tile that a matrix product gets, and why not another one",
         ),
     )
+
+
+@hookimpl
+def pypto_report_sections() -> tuple[ReportSection, ...]:
+    """Why each product got its tile."""
+    from pypto_core.contract import ReportSection
+
+    return (ReportSection("tiles", "Tile choices", "pypto_plugin_autotile.section:report_section"),)
 
 
 @hookimpl

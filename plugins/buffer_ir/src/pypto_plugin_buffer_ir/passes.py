@@ -94,9 +94,12 @@ PASSES = (
             "LegalizeTileStorage",
             requires=_KERNELS | {_SELECTED},
             produces=_KERNELS | {_SELECTED},
-            order=tuple(
-                strictly_before(name, "what is copied needs storage that is planned like any other")
-                for name in _PLANNING
+            order=(
+                strictly_after("SelectBufferIRFunctions", "kernels in tiles are left as they are"),
+                *(
+                    strictly_before(name, "what is copied needs storage that is planned like any other")
+                    for name in _PLANNING
+                ),
             ),
             role=Role.OPTIMISE,
             touches={"ir.calls"},

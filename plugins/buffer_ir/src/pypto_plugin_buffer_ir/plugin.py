@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pypto_core.host import PluginInfo, hookimpl
 
 if TYPE_CHECKING:
-    from pypto_core.contract import CodePage, OpEmitter, OpExecutor, Property
+    from pypto_core.contract import CodePage, OpEmitter, OpExecutor, Property, ReportSection
     from pypto_core.ops import OpDef
 
 
@@ -52,6 +52,14 @@ def pypto_executors() -> tuple[OpExecutor, ...]:
     from pypto_plugin_buffer_ir.meanings import EXECUTORS
 
     return EXECUTORS
+
+
+@hookimpl
+def pypto_report_sections() -> tuple[ReportSection, ...]:
+    """Which kernels are written on buffers, and why the others are not."""
+    from pypto_core.contract import ReportSection
+
+    return (ReportSection("buffer", "Kernels on buffers", "pypto_plugin_buffer_ir.report:buffer_section"),)
 
 
 @hookimpl

@@ -40,7 +40,7 @@ _NAMED: dict[DataType, str] = {
     DataType.FP4: "!pto.f4E2M1x2",
 }
 
-_NARROW = "isa.mx_matmul"
+_SCALED = "isa.mx_matmul"
 
 LOCATIONS: dict[MemorySpace, str] = {
     MemorySpace.Vec: "vec",
@@ -112,6 +112,11 @@ def extents_of(kind: TileType) -> Extents:
     return Extents(rows, cols, valid[0], valid[1])
 
 
+def _multiplies(backend: Backend, dtype: DataType) -> bool:
+    """Whether a machine works with floats of that width: it multiplies them, or blocks of them with scales."""
+    return _SCALED in backend.features or dtype in [pair[0] for pair in backend.matmul_dtypes]
+
+
 class TypeWriter:
     """Writes types for one machine and remembers what it wrote."""
 
@@ -172,7 +177,8 @@ class TypeWriter:
                 facts={"tile": repr(kind)},
                 remedy="use pl.UINT8 for truth values and masks, and pl.INT32 for indices",
             )
-        if backend is not None and dtype.is_float and dtype.bits < 16 and _NARROW not in backend.features:
+        narrow = dtype.is_float and dtype.bits < 16
+        if backend is not None and narrow and not _multiplies(backend, dtype):
             raise UserError(
                 f"{backend.title} has no tiles of {dtype} elements",
                 code="PTO-003",

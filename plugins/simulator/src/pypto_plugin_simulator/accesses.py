@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from pypto_core.contract import ArrayValue, Touch
+from pypto_core.contract import RESULT, ArrayValue, Touch
 from pypto_core.diagnostics import Span, UserError
 from pypto_core.ir import AccRowAlignment, Call, MemorySpace, round_up
 from pypto_core.ops import alias_forbidden
@@ -23,7 +23,10 @@ _REMEDY = "the plan is wrong, or the program reads what it never wrote: see the 
 
 @attrs.frozen(eq=False)
 class Access:
-    """A part of an operand. ``operand``: a :class:`Tile`, or an ArrayValue in global memory."""
+    """A part of an operand. ``operand``: a :class:`Tile`, or an ArrayValue in global memory.
+
+    ``index``: which operand it is; RESULT for storage that an operator reads itself.
+    """
 
     index: int
     operand: Any
@@ -123,7 +126,7 @@ def check_overlap(
     fine, for operands that the operator allows it for.
     """
     low, high = tile.span(touch.extent, touch.offset)
-    allowed = set(range(len(call.args))) - set(alias_forbidden(call)) if in_place else set[int]()
+    allowed = {RESULT, *range(len(call.args))} - set(alias_forbidden(call)) if in_place else set[int]()
     for access in reads:
         source = access.operand
         if access.index == onto or not isinstance(source, Tile) or source.arena is not tile.arena:

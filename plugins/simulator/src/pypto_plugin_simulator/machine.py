@@ -101,13 +101,18 @@ class Pending:
 
 @attrs.define(eq=False)
 class BytesMachine:
-    """Applies operators to bytes. ``addressed``: whether offsets are addresses, None to find out by function."""
+    """Applies operators to bytes.
+
+    ``addressed``: whether offsets are addresses, None to find out by function. ``loads``: what the running operator
+    has read of storage that it holds itself.
+    """
 
     meanings: Meanings
     backend: Backend | None = None
     addressed: bool | None = None
     journal: Journal = attrs.field(factory=Journal)
     ledger: Ledger = attrs.field(factory=Ledger)
+    loads: list[Access] = attrs.field(init=False, factory=list)
     _by_function: dict[int, bool] = attrs.field(init=False, factory=dict)
 
     # -- the machine
@@ -160,6 +165,7 @@ code="SIM-011",
     def call(self, run: Interpreter, frame: Frame, call: Call, operands: tuple[Any, ...]) -> Any:
         """The result of an operator: a number, a tile in memory, or one that is still to be put there."""
         self.journal.begin(call)
+        self.loads = []
         operands = tuple(
             self.settle(run, frame, None, op, call.span) if isinstance(op, Pending) else op for op in operands
         )
@@ -385,7 +391,9 @@ class Strict:
     def load(self, tile: Tile) -> Any:
         """The valid elements of a tile."""
         journal, origin = self.machine.journal, (0,) * len(tile.valid)
-        journal.read(tile, Touch(operand=RESULT, offset=origin, extent=tile.valid))
+        touch = Touch(operand=RESULT, offset=origin, extent=tile.valid)
+        self.machine.loads.append(Access(RESULT, tile, touch))
+        journal.read(tile, touch)
         return read_tile(self.ledger, journal.call or self.context.call, tile, tile.valid, origin)
 
     def mark(self, tile: Tile, touch: Touch) -> int:
@@ -393,6 +401,7 @@ class Strict:
         journal = self.machine.journal
         call = journal.call or self.context.call
         check_room(tile, touch, call.span)
+        check_overlap(call, self.machine.loads, tile, touch)
         journal.write(tile, touch)
         return self.ledger.record(Event(f"{call.name} writes '{tile.name}'", call.span), tile.root)
 
