@@ -21,6 +21,8 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.figures import Figure
+from pypto_core.cli import worker_options
+from pypto_core.jobs import map_jobs, open_workers
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -111,9 +113,12 @@ def as_json(outcomes: Iterable[Outcome]) -> list[dict[str, Any]]:
 @click.command(help=__doc__)
 @click.option("--json", "json_output", is_flag=True, help="Print JSON instead of a table.")
 @click.option("--only", multiple=True, metavar="NAME", help="Run only this benchmark; may be repeated.")
+@worker_options
 @click.option("--list", "list_only", is_flag=True, help="Name the benchmarks and stop.")
-def main(json_output: bool, only: tuple[str, ...], list_only: bool) -> None:
-    """Run the benchmarks and print their figures."""
+def main(
+    json_output: bool, only: tuple[str, ...], list_only: bool, jobs: int | None, executor: str | None
+) -> None:
+    """Run the benchmarks and print their figures; times that share a machine are longer."""
     found = discover()
     unknown = [name for name in only if name not in found]
     if unknown:
@@ -122,7 +127,8 @@ def main(json_output: bool, only: tuple[str, ...], list_only: bool) -> None:
     if list_only:
         click.echo("\n".join(names))
         return
-    outcomes = [_run_loudly(name, found[name]) for name in names]
+    with open_workers(jobs, executor) as workers:
+        outcomes = map_jobs(_run_loudly, [(name, found[name]) for name in names], workers)
     if json_output:
         click.echo(json.dumps(as_json(outcomes), indent=2))
     else:
@@ -142,7 +148,8 @@ def main(json_output: bool, only: tuple[str, ...], list_only: bool) -> None:
     sys.exit(1 if missed or failed else 0)
 
 
-def _run_loudly(name: str, path: Path) -> Outcome:
+def _run_loudly(named: tuple[str, Path]) -> Outcome:
+    name, path = named
     click.echo(f"{name} ...", err=True)
     return run_one(name, path)
 

@@ -13,15 +13,17 @@ if TYPE_CHECKING:
     from pypto_core.cli.choices import make_context as make_context
     from pypto_core.cli.choices import parse_options as parse_options
     from pypto_core.cli.choices import target_options as target_options
+    from pypto_core.cli.choices import worker_options as worker_options
     from pypto_core.cli.run import load_arrays as load_arrays
 
-__all__ = ["load_arrays", "main", "make_context", "parse_options", "target_options"]
+__all__ = ["load_arrays", "main", "make_context", "parse_options", "target_options", "worker_options"]
 
 _HOMES = {
     "load_arrays": "pypto_core.cli.run",
     "make_context": "pypto_core.cli.choices",
     "parse_options": "pypto_core.cli.choices",
     "target_options": "pypto_core.cli.choices",
+    "worker_options": "pypto_core.cli.choices",
 }
 
 

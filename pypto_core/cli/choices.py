@@ -44,6 +44,16 @@ def solver_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
+def worker_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``--jobs`` and ``--executor``."""
+    for decorate in (
+        click.option("--executor", metavar="dask://HOST:PORT", help="Have a cluster do the work."),
+        click.option("--jobs", "-j", type=click.IntRange(min=1), help="Processes that share the work."),
+    ):
+        function = decorate(function)
+    return function
+
+
 def make_wishes(host: Host, allow_rerun: Iterable[str], solver_budget: int) -> Wishes:
     """What ``solver_options`` ask for; a pass that is named twice may run twice more."""
     counts = Counter(host.find_pass(name).name for name in allow_rerun)

@@ -26,7 +26,7 @@ def memory_rows(compiled: Compiled) -> list[dict[str, Any]]:
             "capacity": row.capacity,
             "tiles": list(row.tiles),
         }
-        for row in memory_table(compiled.program, compiled.context.backend, addressed=addressed)
+        for row in memory_table(compiled.placed, compiled.context.backend, addressed=addressed)
         if row.space.name != ON_CHIP_ONLY
     ]
 

@@ -62,7 +62,7 @@ class Store:
         path = self._path(name)
         try:
             data = _content(path, name)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
         except (OSError, DamagedError) as error:
             self.drop(name, str(error))
@@ -82,7 +82,7 @@ class Store:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             _write_whole(path, content)
         except OSError as error:
-            _log.warning("the cache can't be written: %s", error)
+            _log.info("the cache can't be written: %s", error)  # nothing is lost but time
             return False
         self.shrink()
         return True

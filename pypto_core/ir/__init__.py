@@ -14,7 +14,7 @@ from pypto_core.ir.attr_keys import (
     TENSOR_TO_TILE_MAT_BRIDGE,
 )
 from pypto_core.ir.buffers import RUNTIME_EXTENT, BufferType, MultiBufferType
-from pypto_core.ir.depth import too_deep
+from pypto_core.ir.depth import is_deep, too_deep
 from pypto_core.ir.dtypes import DataType, int_range
 from pypto_core.ir.enums import (
     INCORE_TYPES,
@@ -435,6 +435,7 @@ __all__ = [
     "int_range",
     "is_column",
     "is_const",
+    "is_deep",
     "is_incore_type",
     "is_orchestration_like",
     "is_wrapper",

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from operator import is_
 from typing import Any, ClassVar, cast
 
-from pypto_core.ir.depth import too_deep
+from pypto_core.ir.depth import is_deep, too_deep
 from pypto_core.ir.expr import (
     BinaryExpr,
     Call,
@@ -88,7 +88,9 @@ class Visitor:
         try:
             self._table[node.__class__](self, node)
         except RecursionError:
-            raise too_deep(node) from None
+            if is_deep(node):
+                raise too_deep(node) from None
+            raise
 
     def visit_children(self, node: Any) -> None:
         """Visit what the node holds, in order."""
@@ -217,7 +219,9 @@ class Mutator:
         try:
             return self._table[node.__class__](self, node)
         except RecursionError:
-            raise too_deep(node) from None
+            if is_deep(node):
+                raise too_deep(node) from None
+            raise
 
     def mutate_children(self, node: Any) -> Any:
         """The node with its parts rewritten."""

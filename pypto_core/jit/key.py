@@ -138,4 +138,4 @@ def plain(value: Any) -> Any:
     if isinstance(value, type) and issubclass(value, enum.Enum):
         members = cast("Mapping[str, Any]", cast("Any", value).__members__)
         return ["enum", [[name, str(member.value)] for name, member in members.items()]]
-    raise Unnameable(str(value.__class__))
+    raise Unnameable(type(cast("object", value)).__name__)

@@ -26,7 +26,7 @@ def comprehension(ctx: Context, node: ast.ListComp) -> list[Any]:
             _FORM,
         )
     name = first.target.id
-    outer, ctx.constants = ctx.constants, ctx.constants
+    outer = ctx.constants
     out: list[Any] = []
     for value in _values(ctx, first.iter):
         ctx.constants = {**outer, name: value}
@@ -49,7 +49,11 @@ def _values(ctx: Context, node: ast.expr) -> Sequence[Any]:
             if len(numbers) <= _MOST:
                 return numbers
             raise ctx.fail(
-                ParserTypeError, f"a list of {len(numbers)} elements is too long", node, "", {"most": _MOST}
+                ParserTypeError,
+                f"a list of {len(numbers)} elements is too long",
+                node,
+                "write a loop over pl.range",
+                {"most": _MOST},
             )
         raise ctx.fail(ParserTypeError, "the bounds of this range must be constant integers", node, _FORM)
     items = items_of(ctx.expr(node))

@@ -111,9 +111,9 @@ class Context:
     """
 
     __slots__ = (
-        "annotations", "auto_dims", "bases", "comments", "declarations", "declared", "defined_bases", "depth", "entry",
-        "env", "fresh", "func_type", "loop_vars", "loops", "module", "names", "pending_comments", "places", "prefixes", "constants",
-        "regions", "returns", "session", "slots", "source", "specialised", "yielded",
+        "annotations", "auto_dims", "bases", "comments", "constants", "declarations", "declared", "defined_bases",
+        "depth", "entry", "env", "fresh", "func_type", "loop_vars", "loops", "module", "names", "pending_comments",
+        "places", "prefixes", "regions", "returns", "session", "slots", "source", "specialised", "yielded",
     )  # fmt: skip
 
     def __init__(

@@ -12,7 +12,7 @@ import attrs
 from pypto_core.contract import Artifact, Backend, Target
 from pypto_core.diagnostics import Diagnostic, DiagnosticError, InternalError, Severity, UserError, warning
 from pypto_core.host import Host, load_host, none_installed
-from pypto_core.ir import FunctionIRStage, Program
+from pypto_core.ir import Function, FunctionIRStage, Program, replace
 from pypto_core.run.context import DEFAULT_PLANNER, PassContext
 from pypto_core.run.dump import DumpInstrument
 from pypto_core.run.files import write_file
@@ -56,6 +56,19 @@ class Compiled:
         if self.pipeline.plan is None:
             raise InternalError("a compilation without a plan")
         return self.pipeline.plan
+
+    @property
+    def placed(self) -> Program:
+        """The program with its kernels in tiles, placed: one on buffers as it was before it became that."""
+        functions = [self._in_tiles(function) for function in self.program]
+        return replace(self.program, functions=functions)
+
+    def _in_tiles(self, function: Function) -> Function:
+        if function.ir_stage is FunctionIRStage.Functional:
+            return function
+        earlier = [stage.program.get_function(function.name) for stage in reversed(self.stages)]
+        tiles = [f for f in earlier if f is not None and f.ir_stage is FunctionIRStage.Functional]
+        return tiles[0] if tiles else function
 
     @property
     def hints(self) -> tuple[Diagnostic, ...]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from pypto_core.contract import PassScope
 from pypto_core.diagnostics import DiagnosticError, InternalError
-from pypto_core.ir import Function, Program, map_functions, too_deep
+from pypto_core.ir import Function, Program, is_deep, map_functions, too_deep
 from pypto_core.run.context import PassContext
 from pypto_core.run.run import PipelineStep
 
@@ -50,9 +50,9 @@ def _blaming(step: PipelineStep, place: str, call: Callable[..., Any], *argument
         raise
     except KeyboardInterrupt:
         raise
-    except RecursionError:
-        raise too_deep(arguments[0] if arguments else None, f"run pass {step.name} on it") from None
     except BaseException as error:  # SystemExit and the like would end the process without a word
+        if isinstance(error, RecursionError) and arguments and is_deep(arguments[0]):
+            raise too_deep(arguments[0], f"run pass {step.name} on it") from None
         raise InternalError(
             f"pass {step.name} failed on {place}: {type(error).__name__}: {error}",
             code="PT910",

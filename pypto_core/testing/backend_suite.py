@@ -157,7 +157,7 @@ def _compiled(sample: Sample, backend: Backend, planner: str) -> Compiled:
 def test_kernels_fit_their_memories(pypto_backend: Backend, pypto_sample: Sample, pypto_planner: str) -> None:
     """Every kernel compiles under every planner, and what it places ends within capacity."""
     compiled = _compiled(pypto_sample, pypto_backend, pypto_planner)
-    for row in memory_table(compiled.program, pypto_backend):
+    for row in memory_table(compiled.placed, pypto_backend):
         if row.address is not None:
             assert row.address + row.bytes <= pypto_backend.capacity(row.space), row
 

@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from pypto_core.diagnostics import Diagnostic, DiagnosticError, Severity, UserError, VerificationError
-from pypto_core.ir import Program, too_deep
+from pypto_core.ir import Program, is_deep, too_deep
 from pypto_core.verify.catalogue import DEFAULT_CHECKS, PROPERTIES_BY_NAME
 from pypto_core.verify.report import report
 
@@ -122,7 +122,9 @@ def _findings(entry: Property, program: Program, backend: Backend | None) -> Ite
             return list(verifier(program, backend))  # type: ignore[call-arg]
         return list(verifier(program))
     except RecursionError:
-        raise too_deep(program, f"verify {entry.name}") from None
+        if is_deep(program):
+            raise too_deep(program, f"verify {entry.name}") from None
+        raise
 
 
 @cache

@@ -189,6 +189,31 @@ def test_run_compares_with_the_program_and_with_golden(capsys, kernel, tmp_path)
         np.testing.assert_array_equal(archive["out"], data * 2)
 
 
+@pytest.mark.parametrize("planner", ["pypto", "dsa_rp", "ptoas"])
+def test_run_on_the_planned_bytes(capsys, kernel, planner):
+    result = json_of(capsys, "run", kernel, "-b", "a5", "-p", planner, "--engine", "bytes")
+    [row] = result["outputs"]
+    assert row["ok"] and row["as_written"] == "equal"
+
+
+def test_run_on_bytes_finds_a_tile_that_nobody_filled(capsys, tmp_path):
+    path = tmp_path / "empty.py"
+    path.write_text(
+        """import pypto_core.language as pl
+
+@pl.program
+class P:
+    @pl.function(type=pl.FunctionType.InCore)
+    def main(self, out: pl.Out[pl.Tensor[[16, 16], pl.FP32]]):
+        t = pl.create_tile([16, 16], pl.FP32)
+        pl.store(t, [0, 0], out)
+"""
+    )
+    json_of(capsys, "run", path, "-b", "a5")
+    shown = text_of(capsys, "run", path, "-b", "a5", "--engine", "bytes", code=2)
+    assert "SIM-010" in shown and "empty.py:8" in shown and "empty.py:7" in shown
+
+
 def test_run_fails_when_golden_says_something_else(capsys, kernel, tmp_path):
     golden = tmp_path / "golden.py"
     golden.write_text("def golden(a):\n    return {'out': a + a + 1}\n")

@@ -24,6 +24,7 @@ from pypto_core.ir import (
     bounds_of,
     deep_clone,
     dims_equal,
+    is_deep,
     linear,
     prove_eq,
     scalar_type,
@@ -116,3 +117,14 @@ def test_ordinary_depth_is_followed() -> None:
     copy = deep_clone(function(node))[0]
     assert structural_equal(copy, function(node), enable_auto_mapping=True)
     assert types_equal(INDEX, INDEX)
+
+
+def test_a_walk_that_never_ends_is_not_blamed_on_the_program() -> None:
+    class Endless(Mutator):
+        def visit_assign_stmt(self, node: AssignStmt) -> Stmt:
+            return self.visit(node)
+
+    with pytest.raises(RecursionError):
+        Endless().visit(function(X))
+    assert not is_deep(function(X))
+    assert is_deep(function(expression())) and is_deep(blocks())

@@ -55,6 +55,7 @@ from pypto_core.ir import (
     Var,
     WhileStmt,
     YieldStmt,
+    assert_structural_equal,
     flatten,
     static_shape,
 )  # fmt: skip
@@ -507,4 +508,4 @@ def f(x: pl.Tensor[[3, 64], pl.FP32], i: pl.Scalar[pl.INDEX], out: pl.InOut[pl.T
     short = text.format(
         rows=f"[{row.format('k')} for k in range(3)]", sums="[i + j for j in [k for k in range(0, 4, 2)]]"
     )
-    assert_structural_equal(parse(short), parse(written))
+    assert_structural_equal(pl.parse(short), pl.parse(written))

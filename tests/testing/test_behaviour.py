@@ -166,3 +166,27 @@ def test_elements_are_compared_bit_by_bit() -> None:
     assert same_elements(a, c, atol=1e-6).tolist() == [True, True, True, True]
     transposed = np.arange(6, dtype=np.float32).reshape(2, 3).T
     assert same_elements(transposed, np.ascontiguousarray(transposed)).all()
+
+
+def test_the_second_program_may_be_run_by_another_engine() -> None:
+    seen: list[Any] = []
+
+    class Placed(Fake):
+        def placed(self, program: Any, inputs: Any, entry: str | None = None, **options: Any) -> RunResult:
+            seen.append(options)
+            return RunResult({"out": np.array([entry_function(program, entry).name == "after"])})
+
+        @hookimpl
+        def pypto_engines(self) -> list[Engine]:
+            return [
+                Engine("values", "a table", self.run),
+                Engine("placed", "others", self.placed, placed=True),
+            ]
+
+    fake = Placed({"before": RunResult({"out": np.array([True])})})
+    host = load_host(entry_points=[], extra_plugins=[fake])
+    functions = [b.function(name, [], [b.ret()]) for name in ("before", "after")]
+    assert_same_behaviour(
+        *functions, host=host, engine="placed", engine_options={"addressed": True}, max_steps=7
+    )
+    assert seen == [{"host": host, "max_steps": 7, "addressed": True}]

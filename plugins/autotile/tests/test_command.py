@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import pypto_plugin_autotile
+from pypto_core.cli import main
 from pypto_core.diagnostics import UserError
 from pypto_plugin_autotile.codes import PAGES
 from pypto_plugin_autotile.command import command
@@ -87,3 +88,26 @@ def test_every_code_has_a_page(kit: Any) -> None:
 
 def test_the_command_is_listed(kit: Any) -> None:
     assert "tile" in kit.host.commands
+
+
+def test_a_sweep_chooses_as_one_by_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "products.csv"
+    file.write_text("M,N,K,dtype\n512,512,512,bf16\n16,256,128,int8\n16,0,256,bf16\n64,64,64,\n")
+    assert main(["sweep", str(file), "--backend", "910b", "--dtype", "fp16", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["dtype"] for row in rows] == ["bf16", "int8", "bf16", "fp16"]
+    for row in (rows[0], rows[1], rows[3]):
+        sizes = [str(row[name]) for name in "mnk"]
+        assert main(["tile", *sizes, "--dtype", row["dtype"], "--backend", "910b", "--json"]) == 0
+        result = json.loads(capsys.readouterr().out)["result"]
+        assert row["tile"] == [result["m"], result["n"], result["k"]]
+        assert row["wall"] == result["estimated_cost_cycles"]
+    assert "error" in rows[2] and "tile" not in rows[2]
+
+
+@pytest.mark.parametrize("text", ["a,b\n1,2\n", "m,n,k\n16,x,16\n"])
+def test_a_sweep_of_something_else(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "products.csv"
+    file.write_text(text)
+    assert main(["sweep", str(file), "--backend", "910b"]) == 2
+    assert "PT613" in capsys.readouterr().err

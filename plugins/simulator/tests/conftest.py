@@ -11,9 +11,11 @@ import attrs
 import numpy as np
 import pytest
 
-from pypto_core.ir import DataType, Expr
+from pypto_core.ir import DataType, Expr, TileLayout, TileType, box_shape, defined_vars, static_shape
 from pypto_core.testing import build as b
-from pypto_plugin_simulator.formats import numpy_dtype
+from pypto_core.testing import same_elements
+from pypto_plugin_simulator.formats import numpy_dtype, poison
+from pypto_plugin_simulator.machine import run as on_bytes
 from pypto_plugin_simulator.values import run
 
 # The helpers beside the tests are plain modules; no package, as every plugin has a folder of this name.
@@ -68,7 +70,33 @@ def _run_op(name: str, *operands: Given | Expr | Sequence[int] | float, **option
     kind = result.var.type
     returns = (kind,)
     function = b.kernel("k", params, [*stmts, result, b.ret(result.var)], returns=returns)
-    return run(function, inputs).returns[0]
+    result = run(function, inputs).returns[0]
+    if name.startswith("tile."):
+        _same_on_bytes(function, inputs, result)
+    return result
+
+
+def _fills_boxes(kind: Any) -> bool:
+    """Whether a tile's boxes fit what it is given, as those of the machine have to."""
+    if not isinstance(kind, TileType):
+        return True
+    shape, view = static_shape(kind.shape), kind.view
+    if shape is None or view.slayout is TileLayout.none_box:
+        return shape is not None
+    axis = -1 if view.blayout is TileLayout.col_major else -2  # the last box of the other axis may be cut off
+    return len(shape) > 1 and shape[axis] % box_shape(view, kind.dtype)[axis] == 0
+
+
+def _same_on_bytes(function: Any, inputs: Any, result: Any) -> None:
+    """Whatever an operator gives as a value it gives on bytes, in the layouts of its operands and result."""
+    if not all(_fills_boxes(var.type) for var in defined_vars(function.body)):
+        return
+    found = on_bytes(function, inputs).returns[0]
+    if not isinstance(result, np.ndarray):
+        assert found == result or (found != found and result != result)
+        return
+    undefined = same_elements(found, np.full_like(found, poison(function.return_types[0].dtype)))
+    assert (same_elements(result, found) | undefined).all()
 
 
 @pytest.fixture(scope="session")

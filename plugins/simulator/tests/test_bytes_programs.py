@@ -95,6 +95,29 @@ class P:
     assert [(r.start, r.stop) for r in steps[1].writes] == rows
 
 
+def test_calls_inside_of_calls_keep_their_accesses_apart() -> None:
+    steps: list[Any] = []
+    program = parse("""
+import pypto_core.language as pl
+
+@pl.program
+class P:
+    @pl.function(type=pl.FunctionType.InCore)
+    def main(self, x: pl.Tensor[[8, 64], pl.FP32], out: pl.Out[pl.Tensor[[8, 64], pl.FP32]]):
+        pl.store(pl.add(pl.load(x, [0, 0], [4, 64]), pl.neg(pl.load(x, [4, 0], [4, 64]))), [0, 0], out)
+""")
+    x = np.arange(8 * 64, dtype=np.float32).reshape(8, 64)
+    host().engine("bytes").load()(program, {"x": x}, recorder=steps.append)
+    sizes = {
+        step.op: [sum(r.stop - r.start for r in ranges) for ranges in (step.reads, step.writes)]
+        for step in steps
+    }
+    tile = 4 * 64 * 4
+    assert sizes == {
+        "tile.load": [tile, tile], "tile.neg": [tile, tile], "tile.add": [2 * tile, tile], "tile.store": [tile, tile]
+    }  # fmt: skip
+
+
 def test_blocks_have_memories_of_their_own() -> None:
     steps: list[Any] = []
     program = as_program(EXAMPLES / "add.py")

@@ -77,7 +77,9 @@ def test_inputs_decide_how_often_the_loop_runs(
 def test_planners_and_options_are_taken(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert figures(capsys, file, "--planner", "ptoas")["planner"] == "ptoas"
     assert figures(capsys, file, "-O", "enable_addressed_slots=true")["diagnostics"] == []
-    assert len(figures(capsys, file, "--blocks", 3)["cores"]) == 3
+    three = figures(capsys, file, "--blocks", 3, code=1)
+    assert len(three["cores"]) == 3
+    assert {hazard["code"] for hazard in three["hazards"]} == {"SIM-046"}, "each block writes all of the output"
 
 
 def test_trace_and_picture(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

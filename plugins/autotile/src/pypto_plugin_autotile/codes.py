@@ -109,4 +109,10 @@ PAGES = (
         "`pypto tile` can't read what it was asked",
         "The machine, the element type or a tile to ask about is missing or unknown.",
     ),
+    CodePage(
+        "PT613",
+        "`pypto sweep` can't read its list of products",
+        "The file is a CSV whose first line names the columns: `m,n,k`, and `dtype` where the element types differ. "
+        "Every other line has three whole numbers. The message names the line.",
+    ),
 )

@@ -46,7 +46,7 @@ def command(
     as_json: bool,
 ) -> None:
     """Choose the L0 tile of an M x K by K x N product; walls are estimated core cycles."""
-    machine, element = _backend(backend), _dtype(dtype)
+    machine, element = backend_of(backend), dtype_of(dtype)
     double = double_buffer_c or planner != STACKING_PLANNER
     report = tile_report(
         machine, m, n, k, element, double_buffer_c=double, top=top, ask=[_tile(text) for text in ask]
@@ -63,7 +63,8 @@ def command(
         click.echo(note)
 
 
-def _backend(name: str | None) -> Backend:
+def backend_of(name: str | None) -> Backend:
+    """The machine of that name, or the only one. Raises UserError (PT612) when it is not clear which."""
     host = load_host()
     if name is not None:
         return host.backend(name)
@@ -77,7 +78,8 @@ def _backend(name: str | None) -> Backend:
     )
 
 
-def _dtype(name: str) -> DataType:
+def dtype_of(name: str) -> DataType:
+    """The element type of that name or text. Raises UserError (PT612) when there is none."""
     found = {known.name.lower(): known for known in DataType} | {known.text: known for known in DataType}
     if name.lower() in found:
         return found[name.lower()]

@@ -40,6 +40,7 @@ def pypto_commands() -> tuple[Command, ...]:
             "pypto_plugin_autotile.command:command",
             "the L0 tile that a matrix product gets, and why not another one",
         ),
+        Command("sweep", "pypto_plugin_autotile.sweep:command", "the L0 tiles of many products at once"),
     )
 
 

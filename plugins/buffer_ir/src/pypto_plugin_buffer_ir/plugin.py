@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pypto_core.host import PluginInfo, hookimpl
 
 if TYPE_CHECKING:
-    from pypto_core.contract import CodePage, OpEmitter, OpExecutor, Property, ReportSection
+    from pypto_core.contract import CodePage, OpEmitter, OpExecutor, Pass, Property, ReportSection
     from pypto_core.ops import OpDef
 
 
@@ -36,6 +36,14 @@ def pypto_properties() -> tuple[Property, ...]:
     from pypto_plugin_buffer_ir.passes import PROPERTIES
 
     return PROPERTIES
+
+
+@hookimpl
+def pypto_passes() -> tuple[Pass, ...]:
+    """From the decision to the kernels on buffers."""
+    from pypto_plugin_buffer_ir.passes import PASSES
+
+    return PASSES
 
 
 @hookimpl

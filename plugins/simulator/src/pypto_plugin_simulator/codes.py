@@ -102,6 +102,13 @@ PAGES = (
         ".svg, .png or .pdf.",
     ),
     CodePage(
+        "SIM-046",
+        "a race between two blocks",
+        "Two blocks of one launch touch the same byte of global memory, at least one of them writes, and not both "
+        "add to it atomically. Blocks run in any order and beside each other, so that the result is up to chance. "
+        "Give each block its own part, by `get_block_idx`, or store with an atomic addition.",
+    ),
+    CodePage(
         "SIM-010",
         "bytes of another value",
         "An operator reads bytes that were never written, or that another value has taken over since they were. "

@@ -36,9 +36,11 @@ class Journal:
     core: dict[str, Any] | None = None
     block: int = 0
 
-    def begin(self, call: Call) -> None:
-        """A new operator."""
-        self.call, self.reads, self.writes = call, [], []
+    def begin(
+        self, call: Call, reads: list[ByteRange] | None = None, writes: list[ByteRange] | None = None
+    ) -> None:
+        """An operator begins, or goes on with what it has touched so far."""
+        self.call, self.reads, self.writes = call, reads or [], writes or []
 
     def name_tensor(self, value: ArrayValue, name: str) -> None:
         """What a tensor's storage is called."""

@@ -58,6 +58,7 @@ from pypto_plugin_simulator.interpreter import DEFAULT_MAX_STEPS, Interpreter
 from pypto_plugin_simulator.journal import Journal
 from pypto_plugin_simulator.meanings.windows import corner
 from pypto_plugin_simulator.places import Memories, Place, core_of, has_addresses, memref_of, place_of, wrong
+from pypto_plugin_simulator.results import Allocated, Pending
 from pypto_plugin_simulator.storage import first_byte, map_of, root_of
 from pypto_plugin_simulator.tile_views import look
 from pypto_plugin_simulator.trace import Recorder
@@ -68,43 +69,12 @@ if TYPE_CHECKING:
 Extents = tuple[int, ...]
 
 
-@attrs.frozen(eq=False)
-class Allocated:
-    """What an alloc statement gives: room of that size."""
-
-    space: MemorySpace
-    size: int
-
-
-@attrs.frozen(eq=False, kw_only=True)
-class Pending:
-    """A result that waits for the variable which says where it is to lie.
-
-    ``reads``, ``writes``: what it touches; what is written to the operand that it works on in place is the result's.
-    ``onto``: that operand, ``onto_index`` its number.
-    """
-
-    call: Call
-    value: ArrayValue
-    operands: tuple[Any, ...]
-    reads: tuple[Access, ...]
-    writes: tuple[Touch, ...]
-    onto: Tile | None
-    onto_index: int | None
-
-    @property
-    def renews(self) -> bool:
-        """Whether the result holds nothing but what is written: it neither reads nor keeps what it works on."""
-        whole = any(t.extent == self.value.valid and not any(t.offset) for t in self.writes)
-        return whole and all(access.index != self.onto_index for access in self.reads)
-
-
 @attrs.define(eq=False)
 class BytesMachine:
     """Applies operators to bytes.
 
-    ``addressed``: whether offsets are addresses, None to find out by function. ``loads``: what the running operator
-    has read of storage that it holds itself.
+    ``addressed``: whether offsets in kernels are addresses, None to find out by function. ``loads``: what the running
+    operator has read of storage that it holds itself.
     """
 
     meanings: Meanings
@@ -129,7 +99,7 @@ class BytesMachine:
     def has_addresses(self, frame: Frame) -> bool:
         """Whether the offsets in the frame's function are addresses."""
         if self.addressed is not None:
-            return self.addressed
+            return self.addressed and frame.function.is_incore
         key = id(frame.function)
         if key not in self._by_function:
             self._by_function[key] = has_addresses(frame.function)
@@ -151,11 +121,12 @@ class BytesMachine:
         arena = root.tile.arena
         if arena.size is not None and not 0 <= low <= high <= arena.size:
             raise wrong(
-f"'{name}' lies outside of {arena.space.name}",
-span,
-code="SIM-011",
-                bytes=f"[{low}, {high})", size=arena.size,
-            )  # fmt: skip
+                f"'{name}' lies outside of {arena.space.name}",
+                span,
+                code="SIM-011",
+                bytes=f"[{low}, {high})",
+                size=arena.size,
+            )
         if place is None:
             arena.name = memories.name(name)
         return root
@@ -164,11 +135,11 @@ code="SIM-011",
 
     def call(self, run: Interpreter, frame: Frame, call: Call, operands: tuple[Any, ...]) -> Any:
         """The result of an operator: a number, a tile in memory, or one that is still to be put there."""
-        self.journal.begin(call)
-        self.loads = []
         operands = tuple(
             self.settle(run, frame, None, op, call.span) if isinstance(op, Pending) else op for op in operands
         )
+        self.journal.begin(call)
+        self.loads = []
         context = Context(run, frame, call, self)
         if operands and isinstance(operands[0], Tile) and is_view(call):
             return look(context, operands[0], operands, self.acc_rows)
@@ -191,6 +162,7 @@ code="SIM-011",
             return Pending(
                 call=call, value=value, operands=operands, reads=reads,
                 writes=whole if writes is None else writes, onto=onto, onto_index=onto_index,
+                so_far=(self.journal.reads, self.journal.writes),
             )  # fmt: skip
         self._write_operands(call, operands, data, writes or ())
         self.journal.end(context, self.meanings.executor(call), self.backend, operands, value)
@@ -284,6 +256,7 @@ code="SIM-011",
 
     def _put(self, run: Interpreter, frame: Frame, var: Var | None, done: Pending, span: Span) -> Tile:
         call = done.call
+        self.journal.begin(call, *done.so_far)
         kind = var.type if var is not None and isinstance(var.type, TileType) else call.type
         assert isinstance(kind, TileType)
         name = base_name(var.name_hint) if var is not None else call.name

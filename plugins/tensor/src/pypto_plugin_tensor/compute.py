@@ -228,6 +228,7 @@ _SPECIAL: dict[str, Callable[[Kernel, Var, Call], Value]] = {
     "rsqrt": _rsqrt,
     "expands": _with_target_tile,
     "gather": picking.gather,
+    "gather_row": picking.gather_row,
 }
 
 __all__ = ["compute", "constant"]

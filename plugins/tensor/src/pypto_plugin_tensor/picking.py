@@ -23,7 +23,7 @@ from pypto_core.ir import (
 from pypto_core.ops import create_call
 from pypto_plugin_tensor.kernel import VEC, Kernel, name_of, tile_type
 from pypto_plugin_tensor.shapes import dims, physical
-from pypto_plugin_tensor.values import Tile, Value, flat
+from pypto_plugin_tensor.values import Global, Tile, Value, flat
 
 
 def gather(kernel: Kernel, var: Var, call: Call) -> Value:
@@ -78,3 +78,22 @@ def _row_by_row(kernel: Kernel, var: Var, call: Call, kind: TensorType, source: 
     result = Var(var.name_hint, start.type, span=span)
     kernel.put(ForStmt(row, INDEX_ZERO, const_index(rows), INDEX_ONE, (carry,), body, (result,), span=span))
     return result
+
+
+def gather_row(kernel: Kernel, var: Var, call: Call) -> Value:
+    """``tensor.gather_row``: rows come straight out of memory, into a copy of what the destination holds."""
+    kind = call.type
+    assert isinstance(kind, TensorType)
+    source = kernel.value(call.args[1])
+    if not isinstance(source, Global):
+        raise UserError(
+            f"rows are picked from whole tensors in memory, and '{name_of(call.args[1])}' is none",
+            code="PT376",
+            span=call.span,
+            remedy="pass the whole tensor, or write what is computed to a tensor in a kernel of its own",
+        )
+    onto = kernel.tile(kernel.value(call.args[0]), name_of(call.args[0]), call.span)
+    index = kernel.tile(kernel.value(call.args[2]), name_of(call.args[2]), call.span)
+    args = [onto, source.var, index]
+    tile = kernel.emit("tile.gather_row", args, like=var.name_hint, var=var.name_hint, span=call.span)
+    return Tile(kind=kernel.kind(kind), var=tile)

@@ -9,13 +9,14 @@ import attrs
 
 from pypto_core.contract import Backend, OpExecutor
 from pypto_core.diagnostics import UserError
-from pypto_core.ir import AssignStmt, Call, Function, PipeType, Program, base_name, walk
+from pypto_core.ir import AssignStmt, AtomicType, Call, Function, PipeType, Program, base_name, walk
 from pypto_plugin_simulator.cycles import cycles_of
 from pypto_plugin_simulator.timing.stream import Barrier, Extent, Flag, Item, SetFlag, WaitFlag, Work
 from pypto_plugin_simulator.trace import ByteRange, Recorder, Step
 
 _ALL_PIPES = ("system.bar_all", "system.syncall")
 _CORE_FLAGS = ("system.sync_set", "system.sync_wait")
+_BETWEEN_CORES = ("system.syncall", *_CORE_FLAGS)
 
 
 @attrs.frozen(order=True)
@@ -32,12 +33,13 @@ class Streams:
     """What each core does, filled step by step while a program runs.
 
     ``of``: the streams. ``untimed``: operators that ran on no pipe although they touch bytes, and how often.
-    ``core_flags``: sets and waits of each event between cores.
+    ``core_flags``: sets and waits of each event between cores. ``joined``: launches whose cores wait for each other.
     """
 
     of: dict[Core, list[Item]] = attrs.field(factory=dict[Core, list[Item]])
     untimed: dict[str, int] = attrs.field(factory=dict[str, int])
     core_flags: dict[int, tuple[int, int]] = attrs.field(factory=dict[int, tuple[int, int]])
+    joined: set[int] = attrs.field(factory=set[int])
 
 
 def recorder(
@@ -52,7 +54,7 @@ def recorder(
     def record(step: Step) -> None:
         stream = streams.of.setdefault(Core(step.launch, step.block.index, step.block.subblock), [])
         if step.kind == "sync":
-            stream += _mark(step, streams.core_flags)
+            stream += _mark(step, streams)
         elif step.pipe is None:
             streams.untimed[step.op] = streams.untimed.get(step.op, 0) + 1
         else:
@@ -65,6 +67,7 @@ def recorder(
                     writes=_extents(step.writes),
                     label=labels.get(step.call) or step.op,
                     span=step.span,
+                    atomic=step.call.kwargs.get("atomic", AtomicType.None_) is not AtomicType.None_,
                 )
             )
 
@@ -79,15 +82,17 @@ def _area(touched: ByteRange) -> str:
     return f"{touched.space.name} of {touched.storage}" if touched.storage else touched.space.name
 
 
-def _mark(step: Step, core_flags: dict[int, tuple[int, int]]) -> list[Item]:
+def _mark(step: Step, streams: Streams) -> list[Item]:
     """The flag or barrier of an operator that only orders others; none for those within one pipe."""
     options: Mapping[str, Any] = step.call.kwargs
+    if step.op in _BETWEEN_CORES:
+        streams.joined.add(step.launch)
     if step.op in _ALL_PIPES:
         return [Barrier(step.span)]
     if step.op in _CORE_FLAGS:
-        sets, waits = core_flags.get(options["event_id"], (0, 0))
+        sets, waits = streams.core_flags.get(options["event_id"], (0, 0))
         is_set = step.op == "system.sync_set"
-        core_flags[options["event_id"]] = (sets + is_set, waits + (not is_set))
+        streams.core_flags[options["event_id"]] = (sets + is_set, waits + (not is_set))
         return []
     if step.op not in ("system.sync_src", "system.sync_dst"):
         return []

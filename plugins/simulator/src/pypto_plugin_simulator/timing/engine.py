@@ -17,6 +17,7 @@ from pypto_core.diagnostics import UserError
 from pypto_core.ir import Function, PipeType, Program
 from pypto_plugin_simulator.catalogue import executors as built_in
 from pypto_plugin_simulator.interpreter import DEFAULT_MAX_STEPS
+from pypto_plugin_simulator.timing.between import block_hazards
 from pypto_plugin_simulator.timing.cores import Streams, recorder
 from pypto_plugin_simulator.timing.events import derive_events
 from pypto_plugin_simulator.timing.hazards import Hazard, hazards_of
@@ -84,6 +85,7 @@ def time_streams(streams: Streams, backend: Backend, sync: str = "auto") -> Time
         schedule = simulate(stream)
         cores.append(measure(core, schedule, hazards_of(stream, schedule)))
     placed, walls = _dealt_out(cores, backend)
+    apart = {core: stream for core, stream in streams.of.items() if core.launch not in streams.joined}
     return TimeReport(
         backend=backend.name,
         frequency_mhz=backend.frequency_mhz,
@@ -91,7 +93,7 @@ def time_streams(streams: Streams, backend: Backend, sync: str = "auto") -> Time
         cores=tuple(placed),
         launches=tuple(walls),
         untimed=tuple(sorted(streams.untimed.items())),
-        core_hazards=tuple(_core_flags(streams)),
+        core_hazards=(*_core_flags(streams), *block_hazards(apart)),
     )
 
 

@@ -38,7 +38,8 @@ class Work:
 
     ``index``: its place in program order, ascending in a stream. ``cycles``: how long the pipe is busy with it.
     ``reads``, ``writes``: the bytes, which it may touch at any time between its start and its end. ``label``: operator
-    and result, ``span``: the statement.
+    and result, ``span``: the statement. ``atomic``: it adds to what global memory holds there, in any order with others
+    that do.
     """
 
     index: int
@@ -48,6 +49,7 @@ class Work:
     writes: tuple[Extent, ...] = ()
     label: str = ""
     span: Span = UNKNOWN_SPAN
+    atomic: bool = False
 
 
 @attrs.frozen
