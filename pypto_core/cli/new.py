@@ -61,10 +61,11 @@ def _unfit(name: str, what: str, form: str) -> UserError:
 
 
 def _create(kind: str, name: str, more: Mapping[str, str], directory: Path | None, as_json: bool) -> int:
+    distribution = f"pypto-plugin-{name.replace('_', '-')}"
     words = {
         "name": name,
-        "distribution": f"pypto-plugin-{name.replace('_', '-')}",
-        "package": f"pypto_plugin_{name}",
+        "distribution": distribution,
+        "package": distribution.replace("-", "_"),
         "version": _series(__version__, 0),
         "next_version": _series(__version__, 1),
         "module": name,

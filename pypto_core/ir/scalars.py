@@ -58,6 +58,10 @@ COMPARISONS: tuple[type[BinaryExpr], ...] = (Eq, Ne, Lt, Le, Gt, Ge)
 LOGICALS: tuple[type[BinaryExpr], ...] = (And, Or, Xor)
 BITWISE: tuple[type[BinaryExpr], ...] = (BitAnd, BitOr, BitXor, BitShiftLeft, BitShiftRight)
 
+_ARITHMETIC: frozenset[type[BinaryExpr]] = frozenset(
+    (Add, Sub, Mul, FloorDiv, FloorMod, FloatDiv, Min, Max, Pow)
+)
+
 _FOLD: dict[type[BinaryExpr], Callable[[Any, Any], Any]] = {
     Add: operator.add, Sub: operator.sub, Mul: operator.mul, FloorDiv: lambda a, b: a // b,
     FloorMod: operator.mod, Min: min, Max: max,
@@ -139,6 +143,9 @@ def _cast_node(expr: Expr, dtype: DataType) -> Expr:
 
 def make_binary(cls: type[BinaryExpr], left: Expr, right: Expr, span: Span = UNKNOWN_SPAN) -> BinaryExpr:
     """The node ``left cls right`` with operands promoted and nothing folded."""
+    kind = left.type
+    if kind is right.type and cls in _ARITHMETIC and isinstance(kind, ScalarType) and kind.dtype is not BOOL:
+        return MAKE[cls](left, right, kind, span)  # the most frequent case by far
     if cls in LOGICALS:
         for side in (left, right):
             dtype_of(side)

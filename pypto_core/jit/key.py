@@ -91,7 +91,7 @@ def _kernel_row(kernel: Template, place: Mapping[int, int]) -> list[Any]:
         kernel.node.lineno,
         kernel.text,
         _options(kernel.options),
-        [[name, _captured(env, name, place)] for name in kernel.mentioned],
+        [[name, found] for name in kernel.mentioned if (found := _captured(env, name, place)) is not None],
         [[name, plain(value)] for name, value in sorted(kernel.defaults.items())],
     ]
 
@@ -105,9 +105,8 @@ def _captured(env: Environment, name: str, place: Mapping[int, int]) -> Any:
     value = env.get(name)
     if isinstance(value, Template):
         return ["kernel", place[id(value)]]
-    if isinstance(value, Opaque):  # not there, or nothing that a kernel can use
-        return None
-    return plain(value)
+    # None for what is not there, and for what no kernel can use.
+    return None if isinstance(value, Opaque) else ["value", plain(value)]
 
 
 def plain(value: Any) -> Any:

@@ -106,11 +106,6 @@ def constant(ctx: Context, node: ast.Constant) -> Any:
     )
 
 
-def name(ctx: Context, node: ast.Name) -> Any:
-    """A variable, or a value captured from around the kernel."""
-    return ctx.lookup(node)
-
-
 def attribute(ctx: Context, node: ast.Attribute) -> Any:
     """``pl.FP32``, ``pl.Mem.Vec``, ``x.shape``, ``x.dtype``."""
     path = ctx.path_of(node)
@@ -431,7 +426,7 @@ def integer(ctx: Context, node: ast.expr, what: str) -> Expr:
 
 EXPRESSIONS: dict[type, Any] = {
     ast.Constant: constant,
-    ast.Name: name,
+    ast.Name: Context.lookup,
     ast.Attribute: attribute,
     ast.BinOp: bin_op,
     ast.UnaryOp: unary_op,

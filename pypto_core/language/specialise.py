@@ -33,16 +33,14 @@ from pypto_core.ir import (
     int_range,
     replace,
     scalar_type,
-    walk,
 )
 from pypto_core.language.annotations import dynamic_var
 from pypto_core.language.context import Context
 from pypto_core.language.environment import MISSING, Opaque, captured
 from pypto_core.language.errors import type_text, value_text
 from pypto_core.language.functions import Callee, Entry, Given
-from pypto_core.language.lifetimes import Lifetimes
 from pypto_core.language.parse_types import annotation, complete
-from pypto_core.language.specialised import Specialised
+from pypto_core.language.specialised import Specialised, is_free
 from pypto_core.language.templates import ArrayLike, Template
 
 _DIRECTIONS = {"Out": ParamDirection.Out, "InOut": ParamDirection.InOut}
@@ -59,7 +57,7 @@ def entry_for(template: Template, session: Any, given: Mapping[str, Any], name: 
         template.node, template.source, template.environment(), template.options, session, in_class=False
     )
     entry.name = name
-    entry.specialised = Specialised(Lifetimes.of(template.node))
+    entry.specialised = Specialised(template.lifetimes)
     entry.read_params = partial(_read_params, template, given)
     return entry
 
@@ -277,10 +275,10 @@ def _general(ctx: Context, arg: ast.arg, kind: Type) -> Type:
     if not isinstance(kind, TensorType | TileType):
         return kind
     shape = tuple(
-        dim if _is_free(dim) else dynamic_var(f"{arg.arg}_dim{i}") for i, dim in enumerate(kind.shape)
+        dim if is_free(dim) else dynamic_var(f"{arg.arg}_dim{i}") for i, dim in enumerate(kind.shape)
     )
     view = kind.tile_view if isinstance(kind, TileType) else kind.tensor_view
-    if view is not None and not all(map(_is_free, (*view.valid_shape, *view.stride))):
+    if view is not None and not all(map(is_free, (*view.valid_shape, *view.stride))):
         raise ctx.fail(
             ParserTypeError,
             f"the valid extents of what is passed for '{arg.arg}' are known to the caller alone",
@@ -289,14 +287,6 @@ def _general(ctx: Context, arg: ast.arg, kind: Type) -> Type:
             {"argument": type_text(kind)},
         )
     return replace(kind, shape=shape, memref=None)
-
-
-def _is_free(extent: Expr) -> bool:
-    """Whether an extent means the same in every function: built from numbers and symbols of ``pl.dynamic``."""
-    return all(
-        not isinstance(node, Var) or dynamic_var(node.name_hint, node.type.dtype) is node  # type: ignore[attr-defined]
-        for node in walk(extent)
-    )
 
 
 # ------------------------------------------------------------------------------------- statements about parameters
@@ -350,7 +340,7 @@ def _bound(stmt: ast.stmt, names: set[str]) -> ast.Call | None:
 def _axis(ctx: Context, call: ast.Call) -> tuple[int, Expr]:
     if len(call.args) == 2 and not call.keywords:
         axis, dim = (ctx.expr(part) for part in call.args)
-        if type(axis) is int and axis >= 0 and isinstance(dim, Var) and _is_free(dim):
+        if type(axis) is int and axis >= 0 and isinstance(dim, Var) and is_free(dim):
             return axis, dim
     raise ctx.fail(
         ParserSyntaxError,

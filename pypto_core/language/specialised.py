@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from pypto_core.diagnostics import ParserTypeError
-from pypto_core.ir import Expr, ScalarType, walk
+from pypto_core.ir import Expr, ScalarType, Var, walk
+from pypto_core.language.annotations import dynamic_var
 from pypto_core.language.environment import items_of
 from pypto_core.language.lifetimes import BRANCH, LOOP, Block, Lifetimes
 
@@ -71,7 +72,7 @@ class Specialised:
                 target,
                 f"make it a variable from the start: another name, set by pl.const({name}, pl.INDEX) or the like",
             )
-        if name in self.lifetimes.constant_names and _is_constant(ctx, value):
+        if name in self.lifetimes.constant_names and _is_constant(value):
             self.define(ctx, name, value)
             return True
         return False
@@ -82,7 +83,7 @@ class Specialised:
         if items is None or len(items) != len(targets):
             return False
         names = [target.id for target in targets if isinstance(target, ast.Name)]
-        if not all(n in self.lifetimes.constant_names for n in names) or not _is_constant(ctx, items):
+        if not all(n in self.lifetimes.constant_names for n in names) or not _is_constant(items):
             return False
         for target, item in zip(targets, items, strict=True):
             assert isinstance(target, ast.Name)
@@ -104,13 +105,17 @@ class Specialised:
         return not any(name in block.read_later for block in entered)
 
 
-def _is_constant(ctx: Context, value: Any) -> bool:
+def is_free(extent: Expr) -> bool:
+    """Whether an extent means the same everywhere: it is built from numbers and symbols of ``pl.dynamic``."""
+    return all(
+        not isinstance(node, Var)
+        or (isinstance(node.type, ScalarType) and dynamic_var(node.name_hint, node.type.dtype) is node)
+        for node in walk(extent)
+    )
+
+
+def _is_constant(value: Any) -> bool:
     items = items_of(value)
     if items is not None:
-        return all(_is_constant(ctx, item) for item in items)
-    if isinstance(
-        value, Expr
-    ):  # an extent of a shape: it stays what it is unless the kernel assigns its parts
-        own = set(ctx.names.values())
-        return isinstance(value.type, ScalarType) and not any(node in own for node in walk(value))
-    return True
+        return all(map(_is_constant, items))
+    return not isinstance(value, Expr) or (isinstance(value.type, ScalarType) and is_free(value))

@@ -12,6 +12,7 @@ import attrs
 from pypto_core.ir import DataType
 from pypto_core.language.environment import Environment, cells_of
 from pypto_core.language.functions import Options
+from pypto_core.language.lifetimes import Lifetimes
 from pypto_core.language.source import Source
 
 
@@ -62,6 +63,11 @@ class Template:
         """Its source, decorators included."""
         first = min([self.node.lineno, *(d.lineno for d in self.node.decorator_list)])
         return "\n".join(self.source.lines[first - 1 : self.node.end_lineno])
+
+    @cached_property
+    def lifetimes(self) -> Lifetimes:
+        """Which of its names are read again where."""
+        return Lifetimes.of(self.node)
 
     @cached_property
     def mentioned(self) -> tuple[str, ...]:

@@ -153,13 +153,22 @@ def test_the_import_rule_allows_what_is_offered() -> None:
     assert list(kernel_import_faults(ast.parse(source))) == []
 
 
+def conformance(path: Path) -> set[str]:
+    """What the suites that third parties run may import: the extra that brings them declares it."""
+    if path.parent != KERNEL / "testing" or not path.name.endswith(("_suite.py", "pytest_plugin.py")):
+        return set()
+    return import_names(project(ROOT)["project"]["optional-dependencies"]["conformance"])
+
+
 @pytest.mark.parametrize("folder", [ROOT, *PLUGINS], ids=lambda path: path.name if path != ROOT else "kernel")
 def test_a_distribution_declares_what_it_imports(folder: Path) -> None:
     declared = import_names(project(folder)["project"]["dependencies"])
     own = "pypto_core" if folder == ROOT else f"pypto_plugin_{folder.name}"
     allowed = declared | {own} | FURTHER_PACKAGES.get(folder.name, set()) | set(sys.stdlib_module_names)
     code = sources("pypto_core") if folder == ROOT else sources(folder / "src")
-    faults = {shown(path): sorted(top_level_imports(parsed(path)) - allowed) for path in code}
+    faults = {
+        shown(path): sorted(top_level_imports(parsed(path)) - allowed - conformance(path)) for path in code
+    }
     assert {path: names for path, names in faults.items() if names} == {}
 
 

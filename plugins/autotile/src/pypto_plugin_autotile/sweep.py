@@ -96,7 +96,7 @@ def read_products(file: Path, dtype: str) -> list[Asked]:
                 )
             column = next((names[name] for name in ("dtype", "lhs_dtype") if name in names), "")
             named = (row.get(column) or "").strip()
-            found.append(Asked(*map(int, texts), named or dtype))
+            found.append(Asked(int(texts[0]), int(texts[1]), int(texts[2]), named or dtype))
     return found
 
 
