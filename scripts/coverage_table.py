@@ -33,35 +33,37 @@ Made by `scripts/coverage_table.py`, which reads the files' syntax.
 
 GROUPS: dict[str, str] = {
     "a quarter of the regions": """
-        loop range, loop spmd, loop pipeline, range with run-time bound, spmd with run-time bound, dtype BF16, dtype FP32,
-        dtype INDEX, dtype INT32, expression Add, expression Eq, expression FloorDiv, expression GtE, expression Lt,
-        expression Mod, expression Mult, expression Sub, cast(mode=rint), matmul(b_trans=), matmul(out_dtype=),
-        matmul_acc(b_trans=), slice(valid_shape=), spmd(allow_early_resolve=), add, assemble, cast, create_tensor, full,
-        matmul, matmul_acc, min, read, reshape, row_expand_div, slice, if at run time, if-else at run time,
-        read full-colon, read slice/2, read slice/4, write full-colon, write slice/2, scope at""",
+        loop range, loop spmd, loop pipeline, range with run-time bound, spmd with run-time bound, dtype BF16,
+        dtype FP32, dtype INDEX, dtype INT32, expression Add, expression Eq, expression FloorDiv, expression
+        GtE, expression Lt, expression Mod, expression Mult, expression Sub, cast(mode=rint), matmul(b_trans=),
+        matmul(out_dtype=), matmul_acc(b_trans=), slice(valid_shape=), spmd(allow_early_resolve=), add,
+        assemble, cast, create_tensor, full, matmul, matmul_acc, min, read, reshape, row_expand_div, slice, if
+        at run time, if-else at run time, read full-colon, read slice/2, read slice/4, write full-colon, write
+        slice/2, scope at""",
     "half of the regions": """
-        pipeline with run-time bound, dtype INT64, expression And, expression USub, loop unroll, assemble(atomic=),
-        at as a task, at(deps=), spmd as a task, spmd(deps=), col_expand_mul, max, mul, recip, row_expand_mul, row_sum,
-        sqrt, sub, tensor.read, tile.get_block_idx, write, call as a statement, read slice/3, write slice/3,
-        scope spmd""",
+        pipeline with run-time bound, dtype INT64, expression And, expression USub, loop unroll,
+        assemble(atomic=), at as a task, at(deps=), spmd as a task, spmd(deps=), col_expand_mul, max, mul,
+        recip, row_expand_mul, row_sum, sqrt, sub, tensor.read, tile.get_block_idx, write, call as a statement,
+        read slice/3, write slice/3, scope spmd""",
     "three quarters of the regions": """
         range of Python, expression Div, expression Gt, expression NotEq, list comprehension, cast(mode=none),
-        cast(mode=trunc), gather(dim=), gather(index=), rsqrt(high_precision=), at(allow_early_resolve=), arange, col_expand,
-        concat, exp, fillpad, gather, maximum, minimum, neg, pld.system.notify, pld.system.wait, row_expand_sub, row_max,
-        rsqrt, set_validshape, assignment of a name, if at compile time, read const-index/1, read element/1,
-        read slice/1""",
+        cast(mode=trunc), gather(dim=), gather(index=), rsqrt(high_precision=), at(allow_early_resolve=),
+        arange, col_expand, concat, exp, fillpad, gather, maximum, minimum, neg, pld.system.notify,
+        pld.system.wait, row_expand_sub, row_max, rsqrt, set_validshape, assignment of a name, if at compile
+        time, read const-index/1, read element/1, read slice/1""",
     "nine tenths of the regions": """
         parallel with run-time bound, dtype FP16, dtype INT8, expression LtE, expression Or, loop parallel,
-        cast(mode=round), parallel(chunk=), spmd(sync_start=), at(no_dep_args=), at(optimizations=), abs, col_expand_add, div,
-        get_block_idx, log, pld.tensor.put, row_expand, tensor.dim, tensor.set_validshape, tensor.write, transpose,
-        if-elif at run time, if-else at compile time, read open-ended, write slice/1""",
+        cast(mode=round), parallel(chunk=), spmd(sync_start=), at(no_dep_args=), at(optimizations=), abs,
+        col_expand_add, div, get_block_idx, log, pld.tensor.put, row_expand, tensor.dim, tensor.set_validshape,
+        tensor.write, transpose, if-elif at run time, if-else at compile time, read open-ended, write slice/1""",
     "the example programs of the language, beyond that": """
-        pl.Out, pl.InOut, pl.Tensor[..], pl.Tile[..], pl.Scalar[..], dynamic dim, annotated return, returned tuple, return,
-        annotated assignment, tuple unpacking, function in a program class, kernel made in a factory, module constant,
-        function(type=InCore), function(type=Orchestration), function(type=Inline), call of another function, load,
-        load(target_memory=), load(valid_shape=), move, relu, store, tile.assemble, create_tile, row_max(scratch tile),
-        row_sum(scratch tile), yield_, range(init_values=), scope manual_scope, scope scope, matmul(a_trans=), rank 1,
-        rank 2, rank 3, rank 4, jit, jit.incore, jit.inline, jit.host, pld.tensor.get, pld.tensor.barrier""",
+        pl.Out, pl.InOut, pl.Tensor[..], pl.Tile[..], pl.Scalar[..], dynamic dim, annotated return, returned
+        tuple, return, annotated assignment, tuple unpacking, function in a program class, kernel made in a
+        factory, module constant, function(type=InCore), function(type=Orchestration), function(type=Inline),
+        call of another function, load, load(target_memory=), load(valid_shape=), move, relu, store,
+        tile.assemble, create_tile, row_max(scratch tile), row_sum(scratch tile), yield_, range(init_values=),
+        scope manual_scope, scope scope, matmul(a_trans=), rank 1, rank 2, rank 3, rank 4, jit, jit.incore,
+        jit.inline, jit.host, pld.tensor.get, pld.tensor.barrier""",
 }
 """What the share of the regions needs, most wanted first."""
 
@@ -79,20 +81,23 @@ def path_of(node: ast.expr) -> str:
     return ".".join(parts if node.id == "pl" else [node.id, *parts])
 
 
-class Finder(ast.NodeVisitor):
+class _Finder(ast.NodeVisitor):
     """Collects what one file uses."""
 
     def __init__(self, tree: ast.Module) -> None:
         self.found: set[str] = set()
-        self.constants = {
-            t.id for s in tree.body if isinstance(s, ast.Assign) for t in s.targets if isinstance(t, ast.Name)
-            if not (isinstance(s.value, ast.Call) and path_of(s.value.func))
-        }  # fmt: skip
-        self.functions = {n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)}
-        self.symbols = {
-            t.id for s in tree.body if isinstance(s, ast.Assign) for t in s.targets if isinstance(t, ast.Name)
-            if isinstance(s.value, ast.Call) and path_of(s.value.func) == "dynamic"
-        }  # fmt: skip
+        self.constants: set[str] = set()
+        self.symbols: set[str] = set()
+        for stmt in tree.body:
+            if not isinstance(stmt, ast.Assign):
+                continue
+            for target in stmt.targets:
+                made = isinstance(stmt.value, ast.Call) and path_of(stmt.value.func)
+                names = target.elts if isinstance(target, ast.Tuple) else [target]
+                into = self.symbols if made == "dynamic" else self.constants
+                into.update(
+                    n.id for n in names if isinstance(n, ast.Name) and (not made or made == "dynamic")
+                )
         self.inside = False
         self.depth = 0
 
@@ -272,7 +277,7 @@ class Finder(ast.NodeVisitor):
 def features_of(path: Path) -> frozenset[str]:
     """What a file uses, in the words of the table."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    finder = Finder(tree)
+    finder = _Finder(tree)
     finder.visit(tree)
     return frozenset(finder.found)
 
@@ -304,7 +309,9 @@ def lines() -> Iterator[str]:
         yield "|---|---|"
         for name in wanted(group):
             places = homes[name]
-            shown = ", ".join(f"`{p}`" for p in places[:3]) + (f" and {len(places) - 3} more" if len(places) > 3 else "")
+            shown = ", ".join(f"`{p}`" for p in places[:3]) + (
+                f" and {len(places) - 3} more" if len(places) > 3 else ""
+            )
             yield f"| `{name}` | {shown or 'no'} |"
 
 
@@ -313,7 +320,9 @@ def main() -> int:
     text = "\n".join(lines()) + "\n"
     if "--check" in sys.argv[1:]:
         stale = not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text
-        print(f"{PAGE.relative_to(ROOT)} is {'stale: run scripts/coverage_table.py' if stale else 'up to date'}")
+        print(
+            f"{PAGE.relative_to(ROOT)} is {'stale: run scripts/coverage_table.py' if stale else 'up to date'}"
+        )
         return int(stale)
     PAGE.write_text(text, encoding="utf-8")
     print(f"written {PAGE.relative_to(ROOT)}")

@@ -1,4 +1,4 @@
-"""Two products in a row: the first result is narrowed to bfloat16 on its way out of the accumulator and stays on chip."""
+"""Two products in a row: the first result is narrowed on its way out of the accumulator and stays on chip."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ class DynamicRows:
         sums: pl.Out[pl.Tensor[[1, COLS], pl.FP32]],
     ) -> tuple[pl.Tensor[[N, COLS], pl.FP32], pl.Tensor[[1, COLS], pl.FP32]]:
         rows = pl.tensor.dim(x, 0)
-        for r in pl.range(0, rows, BLOCK):
+        for r in pl.parallel(0, rows, BLOCK):
             with pl.at(level=pl.Level.CORE_GROUP, name_hint="normalise"):
                 held = pl.min(BLOCK, rows - r)
                 part = pl.slice(x, [BLOCK, COLS], [r, 0], valid_shape=[held, COLS])

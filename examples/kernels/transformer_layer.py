@@ -1,4 +1,4 @@
-"""A small transformer layer for one step of decoding: norm, attention over the cache, projection, gated feed-forward."""
+"""A small transformer layer for one step of decoding: norms, attention over a cache, a gated feed-forward."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from pypto_core.contract import Pass, PropertyKind, Role, entry_function
 from pypto_core.diagnostics import UserError, render
 from pypto_core.host import Host, Registry
 from pypto_core.ir import ParamDirection, Program, Stmt, Var, structural_equal
-from pypto_core.run import PassContext, Pipeline, Run, Wishes, as_program, findings, resolve
+from pypto_core.run import DEFAULT_PLANNER, PassContext, Pipeline, Run, Wishes, as_program, findings, resolve
 from pypto_core.run import check_round_trip as _round_trip
 from pypto_core.solver import Must, NoPlanError
 from pypto_core.testing import build
@@ -57,8 +57,9 @@ class Unreached(Exception):
 def _contexts(host: Host, wanted: frozenset[str], unwanted: frozenset[str]) -> Iterator[PassContext]:
     """Contexts in which a pass with these gates is on: each planner, and the options that it needs."""
     options = {name.removeprefix("option:"): True for name in wanted if name.startswith("option:")}
+    planners = sorted(host.planners, key=lambda name: (name != DEFAULT_PLANNER, name))
     for backend in host.backends.values():
-        for planner in host.planners:
+        for planner in planners:
             context = PassContext(host=host, backend=backend, planner=planner, options=options)
             known = context.capabilities
             if wanted <= known and not unwanted & known:

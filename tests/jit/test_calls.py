@@ -5,6 +5,7 @@ import logging
 import runpy
 import sys
 import types
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import ml_dtypes
@@ -400,3 +401,21 @@ def test_the_example_of_the_manual(tmp_path, monkeypatch) -> None:
         names = runpy.run_path(str(path))
     powers = np.exp(names["x"] - names["x"].max(axis=1, keepdims=True))
     np.testing.assert_allclose(names["out"], powers / powers.sum(axis=1, keepdims=True), rtol=1e-5)
+
+
+def test_calls_from_many_threads() -> None:
+    config = JitConfig(backend=next(iter(load_host().backends)), verification="basic")
+    add_scaled.forget()
+
+    def work(number: int) -> bool:
+        shape = (16 * (1 + number % 3), 16)
+        x, y, out = (
+            numbers(*shape, seed=number),
+            numbers(*shape, seed=number + 1),
+            np.zeros(shape, np.float32),
+        )
+        returned = add_scaled(x, y, out, float(number % 2), config=config)
+        return returned is out and np.array_equal(out, x * np.float32(number % 2) + y)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(work, range(24)))

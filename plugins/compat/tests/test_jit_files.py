@@ -68,6 +68,9 @@ CASES: list[Case] = [
     ("tasks", "task_graph", [(64, 64)] * 2, lambda a, b: 2 * (a + b), (64, 64)),
     ("tasks", "split_k_cores", [(64, 256), (256, 64)], lambda a, b: a @ b, (64, 64)),
     ("tasks", "through_opaque", [(32, 64)], np.exp, (32, 64)),
+    ("shapes", "assemble_blocks", [(64, 64)] * 2, lambda x, y: y, (64, 64)),
+    ("shapes", "assemble_product", [(32, 32)] * 2, lambda a, b: a @ b, (32, 32)),
+    ("shapes", "carried_sum", [(64, 64)], lambda x: x.reshape(4, 16, 64).sum(axis=0), (16, 64)),
 ]
 
 
@@ -133,6 +136,28 @@ def test_extents_read_at_run_time(length: int) -> None:
     x = random(64, 64)
     wanted = x[:, :length].max(axis=1, keepdims=True)
     check(module("tasks").masked_max, [x, np.array([length], np.int32)], wanted)
+
+
+@pytest.mark.parametrize("is_last", [0, 1])
+def test_an_extent_that_a_branch_chooses(is_last: int) -> None:
+    x, out = random(16, 64), np.zeros((16, 64), np.float32)
+    module("shapes").chosen_length(x, np.array([is_last, 20, 40], np.int64), out)
+    length = 20 if is_last else 40
+    np.testing.assert_array_equal(out[:, :length], x[:, :length])
+    assert (out[:, length:] <= np.finfo(np.float32).min).all()
+
+
+@pytest.mark.parametrize("count", [0, 1, 4])
+def test_a_trip_count_read_at_run_time(count: int) -> None:
+    x = random(64, 64)
+    wanted = np.where(np.arange(64)[:, None] < 16 * count, np.exp(x), 0)
+    check(module("shapes").some_blocks, [x, np.array([count], np.int32)], wanted)
+
+
+@pytest.mark.parametrize(("op", "golden"), [("exp", np.exp), ("neg", np.negative), ("abs", np.abs)])
+def test_kernels_from_a_factory(op: str, golden: Callable[[Array], Array]) -> None:
+    x = random(16, 32)
+    check(module("shapes").elementwise(16, 32, op), [x], golden(x))
 
 
 @pytest.mark.parametrize("planner", list(MemoryPlanner))

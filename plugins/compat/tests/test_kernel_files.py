@@ -73,7 +73,7 @@ def test_a_file_that_is_read_and_not_executed_holds_the_same_program(file: str) 
 
 @pytest.mark.parametrize(("file", "name"), ALL)
 def test_the_default_strategy_gives_every_tile_a_place(file: str, name: str, tmp_path: Path) -> None:
-    with passes.PassContext([]):
+    with passes.PassContext([], enable_buffer_ir=False):
         manager = PassManager(OptimizationStrategy.Default)
         lowered = manager.run_passes(program(file, name), dump_ir=PassDumpLevel.EXPLICIT, output_dir=tmp_path)
     wanted = passes.IRPropertySet([passes.IRProperty.AllocatedMemoryAddr, passes.IRProperty.TypeChecked])
@@ -84,6 +84,19 @@ def test_the_default_strategy_gives_every_tile_a_place(file: str, name: str, tmp
     dumps = sorted(path.name for path in tmp_path.glob("*.py"))
     assert dumps[0] == "00_frontend.py" and dumps[-1].startswith(f"{len(dumps) - 1:02}_after_")
     ir.assert_structural_equal(pl.parse((tmp_path / dumps[-1]).read_text()), lowered)
+
+
+def test_the_default_strategy_writes_kernels_on_buffers() -> None:
+    with passes.PassContext([], enable_buffer_ir=True):
+        manager = PassManager(OptimizationStrategy.Default)
+        lowered = manager.run_passes(program("elementwise", "ElementwiseProgram"))
+    assert manager.pass_names[-1] == "LowerTileToBuffer"
+    assert {f.ir_stage for f in lowered if f.is_incore} == {ir.FunctionIRStage.Buffer}
+    wanted = passes.IRPropertySet([passes.IRProperty.BufferIR, passes.IRProperty.TileStorageLegalized])
+    assert passes.PropertyVerifierRegistry.verify(wanted, lowered) == []
+    tiles = TileTypes()
+    tiles.visit_program(lowered)
+    assert tiles.types == []
 
 
 class TileTypes(ir.IRVisitor):

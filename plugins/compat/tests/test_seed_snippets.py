@@ -293,7 +293,8 @@ def _is_tiled(result: ir.Program) -> None:
 def _has_places(result: ir.Program) -> None:
     wanted = passes.IRPropertySet([passes.IRProperty.AllocatedMemoryAddr])
     assert passes.PropertyVerifierRegistry.verify(wanted, result) == []
-    assert "pl.tile.alloc(pl.Mem.Vec, 16384)" in str(result)
+    assert "pl.buffer.alloc([], pl.const(0, pl.INT64))" in str(result)
+    assert [kernel.ir_stage for kernel in result] == [ir.FunctionIRStage.Buffer]
 
 
 CALLS = {

@@ -118,6 +118,26 @@ def test_the_value_of_an_accumulating_loop_is_made_in_the_carry():
     assert base(closed, "z") == base(closed, "x") == base(closed, "c_out")
 
 
+def test_a_loop_that_begins_with_a_loop_hands_its_carry_on():
+    """Nothing stands between the two headers; the inner carry takes over where the outer one ends."""
+    k = Kernel()
+    x, y = k.load("x"), k.load("y", 4)
+
+    def inner(i, c):
+        z = b.let("z", b.op("tile.add", c, y))
+        return [z, b.give(z.var)]
+
+    def outer(i, c):
+        loop = b.loop(2, inner, carries={"d": c})
+        return [loop, b.give(loop.return_vars[0])]
+
+    loop = k.add(b.loop(3, outer, carries={"c": x}))
+    k.store(loop.return_vars[0])
+    closed = proven(k.function())
+    assert moves(closed) == []
+    assert len({base(closed, name) for name in ("x", "z", "c", "d", "c_out", "d_out")}) == 1
+
+
 def test_an_initial_value_that_is_read_after_the_loop_is_kept():
     k = Kernel()
     x, y = k.load("x"), k.load("y", 4)

@@ -180,6 +180,19 @@ def test_working_in_place_on_what_is_gone() -> None:
     assert "hold a later value" in found.message and found.notes[0].span.begin_line == 9
 
 
+def test_an_element_of_what_is_gone() -> None:
+    body = """
+        a: pl.Tile[[16, 16], pl.FP32, @m0+0:1024, pl.Mem.Vec] = pl.tile.load(x, [0, 0], [16, 16])
+        s: pl.Tile[[4, 16], pl.FP32, @m1+1024:256, pl.Mem.Vec] = pl.tile.load(x, [32, 0], [4, 16])
+        b: pl.Tile[[16, 16], pl.FP32, @m0+0:1024, pl.Mem.Vec] = pl.tile.assemble(a, s, [8, 0])
+        pl.tile.write({tile}, [0, 0], 7.0)
+        pl.store(b, [0, 0], out)
+    """
+    assert result(body.format(tile="b"), addressed=True)[0, 0] == 7
+    found = fault("SIM-010", body.format(tile="a"), addressed=True)
+    assert found.span.begin_line == 10 and found.notes[0].span.begin_line == 9
+
+
 RESULT = """
     a: pl.Tile[[16, 16], pl.FP32, @m0+0:1024, pl.Mem.Vec] = pl.tile.load(x, [0, 0], [16, 16])
     b: pl.Tile[[16, 16], pl.{dtype}, @m0+{at}:1024, pl.Mem.Vec] = {value}
@@ -314,3 +327,16 @@ def test_windows_keep_the_pitch_of_what_they_are_cut_from() -> None:
     np.testing.assert_array_equal(out[:2, :8], X[4:6, 12:20])
     first = 4 * (4 * 32 + 12)
     assert [(r.start, r.stop) for r in steps[-1].reads] == [(first, first + 32), (first + 128, first + 160)]
+
+
+def test_each_lane_begins_with_the_memory_that_the_region_found() -> None:
+    """The first lane takes the bytes of what the second one still reads: they are the other core's."""
+    body = """
+        a: pl.Tile[[16, 16], pl.FP32, @m0+0:1024, pl.Mem.Vec] = pl.tile.load(x, [0, 0], [16, 16])
+        for lane in pl.split_aiv(2, mode=pl.SplitMode.UP_DOWN):
+            b: pl.Tile[[16, 16], pl.FP32, @m1+1024:1024, pl.Mem.Vec] = pl.tile.neg(a)
+            c: pl.Tile[[16, 16], pl.FP32, @m2+0:1024, pl.Mem.Vec] = pl.tile.adds(b, 1.0)
+            pl.store(c, [lane * 16, 0], out)
+    """
+    out = result(body, addressed=True)
+    np.testing.assert_array_equal(out[:32, :16], np.tile(1 - X[:16, :16], (2, 1)))

@@ -46,7 +46,7 @@ class Control:
             for i in pl.unroll(2):
                 pl.write(marks, [i], pl.tensor.read(x, [pl.cast(order[i + 2], pl.INDEX), 3]))
             pl.write(marks, [2], pl.tensor.read(x, [places[0], 3]) * SCALES[2])
-            pl.write(marks, [3], pl.tensor.read(x, [places[1], 3]) * SCALES[3])
+            pl.tensor.write(marks, [3], pl.read(x, [places[1], 3]) * SCALES[3])
             for i in pl.range(48, 64):
                 if i % 4 == 1 or i <= 49:
                     out[i : i + 1, :] = pl.mul(x[i : i + 1, :], SCALES[1])
@@ -56,6 +56,8 @@ class Control:
                 out[60:64, :] = pl.full([4, 32], dtype=pl.FP32, value=0.25)
             else:
                 out[60:64, :] = pl.full([4, 32], dtype=pl.FP32, value=-0.25)
+            if WIDE == 8:
+                out[62:64, :] = pl.full([2, 32], dtype=pl.FP32, value=0.5)
         return out, ends, marks
 
 
@@ -90,7 +92,7 @@ def golden(
             want[i] = x[i] * 2
         elif i // 4 > 13:
             want[i] = x[i] - 4
-    want[60:] = 0.25
+    want[60:62], want[62:] = 0.25, 0.5
     marks = np.array([x[order[2], 3], x[order[3], 3], x[order[0], 3] * SCALES[2], x[order[1], 3] * SCALES[3]])
     return {"out": want, "ends": np.concatenate([-line[32:], line[:32] * 4]), "marks": marks}
 

@@ -54,6 +54,20 @@ class Kernels:
             done = pl.yield_(written)
         return done
 
+    @pl.function(type=pl.FunctionType.InCore)
+    def halves(
+        self,
+        x: pl.Tensor[[32, 64], pl.FP32],
+        swapped: pl.Out[pl.Tensor[[32, 64], pl.FP32]],
+        negated: pl.Out[pl.Tensor[[32, 64], pl.FP32]],
+    ) -> tuple[pl.Tensor[[32, 64], pl.FP32], pl.Tensor[[32, 64], pl.FP32]]:
+        t = pl.load(x, [0, 0], [32, 64])
+        top = pl.load(x, [0, 0], [16, 64])
+        bottom = pl.load(x, [16, 0], [16, 64])
+        t = pl.tile.assemble(t, bottom, [0, 0])
+        t = pl.tile.assemble(t, top, [16, 0])
+        return pl.store(t, [0, 0], swapped), pl.store(pl.neg(t), [0, 0], negated)
+
     @pl.function(type=pl.FunctionType.Inline)
     def twice(self, x: pl.Tensor[[32, 64], pl.FP32]) -> pl.Tensor[[32, 64], pl.FP32]:
         with pl.at(level=pl.Level.CORE_GROUP, optimizations=[pl.split(pl.SplitMode.UP_DOWN)]):
@@ -67,13 +81,18 @@ class Kernels:
         w: pl.Tensor[[64, 64], pl.FP32],
         rows: pl.Scalar[pl.INT32],
         out: pl.Out[pl.Tensor[[32, 64], pl.FP32]],
-    ) -> pl.Tensor[[32, 64], pl.FP32]:
+        swapped: pl.Out[pl.Tensor[[32, 64], pl.FP32]],
+        negated: pl.Out[pl.Tensor[[32, 64], pl.FP32]],
+    ) -> tuple[
+        pl.Tensor[[32, 64], pl.FP32], pl.Tensor[[32, 64], pl.FP32], pl.Tensor[[32, 64], pl.FP32]
+    ]:  # fmt: skip
         made = pl.create_tensor([32, 64], dtype=pl.FP32)
         made = self.product(x, w, made)
         made = self.softmax(made, rows, 0.5)
         made = self.twice(made)
+        swapped, negated = self.halves(made, swapped, negated)
         out = scaled(made, out)
-        return out
+        return out, swapped, negated
 
 
 def inputs(rng: np.random.Generator) -> dict[str, np.ndarray]:
@@ -88,7 +107,8 @@ def golden(x: np.ndarray, w: np.ndarray, rows: int) -> dict[str, np.ndarray]:
     product = x.astype(np.float64) @ w.astype(np.float64)
     weights = np.exp(product[:rows] - product[:rows].max(axis=1, keepdims=True))
     product[:rows] = weights / weights.sum(axis=1, keepdims=True) + 0.5
-    return {"out": product * 6}
+    swapped = np.concatenate([product[16:], product[:16]]) * 2
+    return {"out": product * 6, "swapped": swapped, "negated": -swapped}
 
 
 TOLERANCE = 1e-3

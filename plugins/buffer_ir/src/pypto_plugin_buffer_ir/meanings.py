@@ -74,7 +74,9 @@ def alloc(ctx: ExecContext, valid: Extents, address: int | None = None) -> TileS
     return made
 
 
-def _inner(root: TileStorage, held: BufferType, offset: int, kind: BufferType, valid: Extents) -> TileStorage | None:
+def _inner(
+    root: TileStorage, held: BufferType, offset: int, kind: BufferType, valid: Extents
+) -> TileStorage | None:
     """A look at a part of a root; None where the part begins at no row of whole bytes."""
     if not offset:
         return root.relabel(kind, valid)
@@ -112,7 +114,9 @@ def reshape(ctx: ExecContext, src: TileStorage) -> TileStorage:
 def set_validshape(ctx: ExecContext, buffer: TileStorage, valid: Extents) -> None:
     """Other extents from here on."""
     if any(not 0 <= n <= whole for n, whole in zip(valid, buffer.shape, strict=True)):
-        raise ctx.error("valid extents lie outside of the buffer", valid=list(valid), buffer=list(buffer.shape))
+        raise ctx.error(
+            "valid extents lie outside of the buffer", valid=list(valid), buffer=list(buffer.shape)
+        )
     buffer.set_valid(valid)
 
 

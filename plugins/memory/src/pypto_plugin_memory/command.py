@@ -10,6 +10,7 @@ import click
 from pypto_core.cli import make_context, parse_options, target_options
 from pypto_core.diagnostics import UserError
 from pypto_core.host import load_host
+from pypto_core.ir import FunctionIRStage
 from pypto_core.run import Compiled, compile, write_file
 from pypto_plugin_memory.memory_map import MemoryMap, memory_map
 
@@ -61,7 +62,9 @@ def compiled_map(file: Path, backend: str | None, planner: str | None, options: 
 def map_of(compiled: Compiled) -> MemoryMap:
     """The map of a compilation: of its program as it was when tiles last had a place."""
     for stage in reversed(compiled.stages):
-        if {PLACED, STATED} & stage.held:
+        # Kernels on buffers have no tiles: those of all kernels are there together before.
+        in_tiles = all(f.ir_stage is FunctionIRStage.Functional for f in stage.program)
+        if in_tiles and {PLACED, STATED} & stage.held:
             found = memory_map(stage.program, compiled.context.backend, addressed=PLACED in stage.held)
             if found.spaces:
                 return found

@@ -12,7 +12,7 @@ from pypto_core.contract import RESULT, ArrayValue, Touch
 from pypto_core.diagnostics import Span, UserError
 from pypto_core.ir import AccRowAlignment, Call, MemorySpace, round_up
 from pypto_core.ops import alias_forbidden
-from pypto_plugin_simulator.arena import NOBODY, Ledger, Tile, WrongByte, read_part
+from pypto_plugin_simulator.arena import NOBODY, Ledger, Tile, WrongByte, read_part, strangers
 from pypto_plugin_simulator.formats import poison, poisoned
 from pypto_plugin_simulator.places import wrong
 from pypto_plugin_simulator.storage import first_byte
@@ -109,6 +109,19 @@ def _wrong_byte(ledger: Ledger, call: Call, tile: Tile, error: WrongByte) -> Use
         events=(("last written by", ledger.events[error.event]), meant),
         remedy=_REMEDY,
     )
+
+
+def check_current(ledger: Ledger, call: Call, tile: Tile) -> None:
+    """Raise an error where an operator changes a tile whose bytes have become another value already."""
+    later = strangers(tile, ledger)
+    if later is not None:
+        raise wrong(
+            f"{call.name} works on '{tile.name}', whose bytes hold a later value",
+            call.span,
+            code="SIM-010",
+            events=(("overwritten by", ledger.events[later]),),
+            remedy="the plan is wrong: a copy is missing",
+        )
 
 
 def check_overlap(

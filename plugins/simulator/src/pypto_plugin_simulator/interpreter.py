@@ -72,6 +72,10 @@ class Machine(Protocol):
         """
         ...
 
+    def keep(self, frame: Frame) -> Callable[[], None]:
+        """What brings the memory of the frame's core back to its present state: each lane has one like it."""
+        ...
+
 
 @attrs.frozen
 class Signal:
@@ -399,7 +403,10 @@ def _run_blocks(
 
 
 def _run_split(run: Interpreter, stmt: SplitAivScopeStmt, frame: Frame) -> Signal | None:
+    back = run.machine.keep(frame)
     for lane in range(stmt.count):
+        if lane:
+            back()
         if stmt.loop_var is not None:
             frame.env[stmt.loop_var] = lane
         inner = attrs.evolve(frame, block=attrs.evolve(frame.block, subblock=lane))

@@ -7,7 +7,7 @@ belongs to another value, or to none, is an error, whatever number it holds.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -32,6 +32,7 @@ from pypto_core.ir import (
 from pypto_core.ops import alias_source, is_view, scratch_arguments
 from pypto_plugin_simulator.accesses import (
     Access,
+    check_current,
     check_overlap,
     check_pitch,
     check_room,
@@ -47,7 +48,6 @@ from pypto_plugin_simulator.arena import (
     holds_any,
     mark_part,
     peek_part,
-    strangers,
     write_part,
 )
 from pypto_plugin_simulator.context import Context, Meanings, as_declared
@@ -104,6 +104,10 @@ class BytesMachine:
         if key not in self._by_function:
             self._by_function[key] = has_addresses(frame.function)
         return self._by_function[key]
+
+    def keep(self, frame: Frame) -> Callable[[], None]:
+        """What brings all bytes of a core, and the marks on them, back to what they are now."""
+        return self.memories(frame).keep()
 
     def state(self, frame: Frame) -> dict[str, Any]:
         """What operators keep while the block runs."""
@@ -203,6 +207,7 @@ class BytesMachine:
         for touch in writes:
             target = operands[touch.operand]
             if isinstance(target, Tile):
+                check_current(self.ledger, call, target)
                 part = data[touch.operand].data[_window(touch)]
                 write_part(target, part, touch.offset, target.time)
             self.journal.write(target, touch)
@@ -299,15 +304,7 @@ class BytesMachine:
         tile = attrs.evolve(onto, valid=done.value.valid, time=mark, name=name)
         if done.renews:  # nothing of what was there is kept
             return attrs.evolve(tile, written=None)
-        later = strangers(onto, self.ledger)
-        if later is not None:
-            raise wrong(
-                f"{call.name} works on '{onto.name}', whose bytes hold a later value",
-                call.span,
-                code="SIM-010",
-                events=(("overwritten by", self.ledger.events[later]),),
-                remedy="the plan is wrong: a copy is missing",
-            )
+        check_current(self.ledger, call, onto)
         return tile
 
     def _carry_over(self, onto: Tile, tile: Tile, mark: int) -> None:

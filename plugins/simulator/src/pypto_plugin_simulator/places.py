@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import attrs
@@ -79,6 +80,17 @@ class Memories:
     def fresh(self, space: MemorySpace, name: str, size: int) -> Arena:
         """Bytes that nothing else has."""
         return Arena(space, self.name(name), size)
+
+    def keep(self) -> Callable[[], None]:
+        """What gives every memory its present bytes and marks again."""
+        arenas = (*self.arenas.values(), *self.allocations.values())
+        saved = [(arena, arena.data.copy(), arena.marks.copy()) for arena in arenas]
+
+        def back() -> None:
+            for arena, data, marks in saved:
+                arena.data, arena.marks = data.copy(), marks.copy()
+
+        return back
 
     def name(self, name: str) -> str:
         """The name, numbered from the second time on."""

@@ -7,7 +7,7 @@ program means the same before and after memory planning.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -42,6 +42,10 @@ class ValuesMachine:
     def settle(self, run: Interpreter, frame: Frame, var: Var | None, value: Any, span: Span) -> Any:
         """The value as it is: a name costs nothing."""
         return value
+
+    def keep(self, frame: Frame) -> Callable[[], None]:
+        """Values need no memory."""
+        return lambda: None
 
     def state(self, frame: Frame) -> dict[str, Any]:
         """What operators keep while the block runs."""

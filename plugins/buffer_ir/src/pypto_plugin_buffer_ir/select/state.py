@@ -8,8 +8,8 @@ import attrs
 
 from pypto_core.diagnostics import Span
 from pypto_core.ir import DataType, Expr, ParamDirection, TensorType, TileType, Var, base_name
-from pypto_plugin_buffer_ir.rules import Form
-from pypto_plugin_buffer_ir.select.refusal import EXTENTS, OPERATOR, WINDOW, refuse
+from pypto_plugin_buffer_ir.rules import MATRIX_SPACES, Form
+from pypto_plugin_buffer_ir.select.refusal import EXTENTS, OPERATOR, SHAPE, WINDOW, refuse
 from pypto_plugin_buffer_ir.select.tiles import Shape, described_as, is_dynamic
 
 Description = tuple[Shape, DataType]
@@ -89,7 +89,7 @@ class Place:
 class State:
     """The tables. ``divisors``: of scalars. ``directions``: of parameters. ``tensors``: the parameter that each is.
 
-    ``regions``: loop bodies and arms around the statement.
+    ``regions``: loop bodies and arms around the statement. ``boxed``: whether its tiles are those of the matrix unit.
     """
 
     divisors: Mapping[Var, int]
@@ -98,6 +98,7 @@ class State:
     tensors: dict[Var, Var] = attrs.field(factory=dict[Var, Var])
     storages: list[Storage] = attrs.field(factory=list[Storage])
     regions: list[object] = attrs.field(factory=list[object])
+    boxed: bool | None = None
 
     @property
     def region(self) -> object:
@@ -108,6 +109,10 @@ class State:
         """A tile variable lies there."""
         self.tiles[var] = place
         kind = _tile(var)
+        boxed = kind.memory_space in MATRIX_SPACES
+        if self.boxed is not None and boxed is not self.boxed:
+            refuse(SHAPE, "it works on the matrix unit and on the vector unit", span)
+        self.boxed = boxed
         storage = place.storage.whole
         if place.window is None:
             storage.seen_as.setdefault(described_as(kind), span)

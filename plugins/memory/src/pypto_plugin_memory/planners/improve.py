@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from pypto_plugin_memory.planners.greedy import Score, place_in_order, score
-from pypto_plugin_memory.planners.instance import UNPLACED, Instance, put
+from pypto_plugin_memory.planners.instance import UNPLACED, Instance, peak, put
 
 
 def improve_cost(instance: Instance, start: list[int], steps: int, seed: int = 0) -> list[int]:
@@ -17,31 +17,54 @@ def improve_cost(instance: Instance, start: list[int], steps: int, seed: int = 0
     rng = random.Random(seed)
     current, have = list(start), score(instance, start)
     best, best_score = list(start), have
+    pays = _payments(instance, current)
     for _ in range(steps):
         if best_score[0] == 0:
             break
-        paying = _paying(instance, current)
+        paying = [i for i, paid in enumerate(pays) if paid and instance.fixed[i] < 0]
         if not paying:
             break
-        trial = _again(instance, current, _around(instance, current, rng.choice(paying), rng), rng)
+        taken = _around(instance, current, rng.choice(paying), rng)
+        trial = _again(instance, current, taken, rng)
         if trial is None:
             continue
-        found = score(instance, trial)
+        changes = _changes(instance, current, trial, taken)
+        found = (have[0] + sum(change for _, change in changes) // 2, peak(instance, trial))
         if found[0] <= have[0]:
             current, have = trial, found
+            for i, change in changes:
+                pays[i] += change
             if found < best_score:
                 best, best_score = list(trial), found
     return best
 
 
-def _paying(instance: Instance, at: list[int]) -> list[int]:
+def _payments(instance: Instance, at: list[int]) -> list[int]:
+    """What each block pays for the bytes that it shares; both blocks of a pair pay its weight."""
     size = instance.size
     return [
-        i
+        sum(w for j, w in pairs if at[i] < at[j] + size[j] and at[j] < at[i] + size[i])
         for i, pairs in enumerate(instance.soft)
-        if instance.fixed[i] < 0
-        and any(at[i] < at[j] + size[j] and at[j] < at[i] + size[i] for j, _ in pairs)
     ]
+
+
+def _changes(
+    instance: Instance, before: list[int], after: list[int], moved: list[int]
+) -> list[tuple[int, int]]:
+    """(block, by how much it pays more) for each pair that has a moved block in it, counted once."""
+    size, done = instance.size, set[int]()
+    out: list[tuple[int, int]] = []
+    for i in moved:
+        done.add(i)
+        old, new, mine = before[i], after[i], size[i]
+        for j, weight in instance.soft[i]:
+            if j in done:
+                continue
+            theirs, was, now = size[j], before[j], after[j]
+            change = (new < now + theirs and now < new + mine) - (old < was + theirs and was < old + mine)
+            if change:
+                out += [(i, change * weight), (j, change * weight)]
+    return out
 
 
 def _around(instance: Instance, at: list[int], block: int, rng: random.Random) -> list[int]:

@@ -11,6 +11,7 @@ from pypto_core.ir import MemorySpace
 
 NO_LIMIT = 1 << 62
 UNPLACED = -1
+_MANY = 24
 
 
 @attrs.define(eq=False)
@@ -124,6 +125,8 @@ def put(instance: Instance, i: int, at: Sequence[int]) -> tuple[int, int] | None
             if high > cursor:
                 cursor = -(-high // align) * align
         return (0, cursor) if cursor <= top else None
+    if len(soft) > _MANY and not joint:
+        return _cheapest(size, align, top, blocked, soft)
     best: tuple[int, int] | None = None
     for place in _candidates(align, blocked, soft, joint):
         if place > top:
@@ -139,6 +142,25 @@ def put(instance: Instance, i: int, at: Sequence[int]) -> tuple[int, int] | None
             if not cost:
                 break
     return best
+
+
+def _cheapest(
+    size: int, align: int, top: int, blocked: list[tuple[int, int]], soft: list[tuple[int, int, int]]
+) -> tuple[int, int] | None:
+    """As :func:`put` does, over all places at once: worth it where a block has many that it would pay for."""
+    import numpy as np  # most blocks have few
+
+    places = np.array(_candidates(align, blocked, soft, ()), dtype=np.int64)
+    places = places[places <= top]
+    if blocked:
+        low, high = np.array(blocked, dtype=np.int64).T
+        places = places[~((places[:, None] < high) & (low < places[:, None] + size)).any(axis=1)]
+    if not len(places):
+        return None
+    low, high, weight = np.array(soft, dtype=np.int64).T
+    cost = ((places[:, None] < high) & (low < places[:, None] + size)) @ weight
+    first = int(cost.argmin())
+    return int(cost[first]), int(places[first])
 
 
 def _at_fixed(

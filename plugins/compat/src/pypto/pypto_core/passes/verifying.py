@@ -48,7 +48,10 @@ class PropertyVerifierRegistry:
         """What the verifiers of some properties find, in the order of the properties."""
         context = kernel_context()
         catalogue = context.host.properties if context.host else verify.PROPERTIES_BY_NAME
-        found = verify.verify_properties(program, names_of(props), context.backend, catalogue=catalogue)
+        with context:  # whose operators are the known ones
+            found = list(
+                verify.verify_properties(program, names_of(props), context.backend, catalogue=catalogue)
+            )
         return [_diagnostic(item) for item in found]
 
     @staticmethod
@@ -66,7 +69,10 @@ def verify_properties(props: Any, program: Program, pass_name: str = "") -> None
     """Raise VerificationError when one of the properties does not hold; ``pass_name`` is blamed."""
     context = kernel_context()
     catalogue = context.host.properties if context.host else verify.PROPERTIES_BY_NAME
-    verify.verify_or_raise(program, names_of(props), context.backend, after=pass_name, catalogue=catalogue)
+    with context:
+        verify.verify_or_raise(
+            program, names_of(props), context.backend, after=pass_name, catalogue=catalogue
+        )
 
 
 def get_structural_properties() -> IRPropertySet:
