@@ -146,9 +146,7 @@ OPERATOR_PAGES = (
         "PT200",
         "an operator was called with arguments it does not accept",
         "The facts name the operator and the shapes, element types, memories or valid extents that don't fit together."
-        + _kernel(
-            "y = pl.load(x, [0, 0], [16, 16])", "z = pl.load(x, [0, 0], [16, 8])", "w = pl.add(y, z)"
-        )
+        + _kernel("y = pl.load(x, [0, 0], [16, 16])", "z = pl.load(x, [0, 0], [16, 8])", "w = pl.add(y, z)")
         + "`pypto ops NAME` shows what an operator takes. Extents have to be equal, or 1 where an operator expands.",
     ),
     CodePage(

@@ -10,6 +10,7 @@ from pypto_core.diagnostics import UserError
 from pypto_core.ir.enums import FunctionIRStage, FunctionType, Level, ParamDirection, Role, is_incore_type
 from pypto_core.ir.expr import Var
 from pypto_core.ir.node import MAP, NODES, PLAIN, Node, define, ignore, node_class, replace, use
+from pypto_core.ir.notebook import program_html
 from pypto_core.ir.stmt import Stmt
 from pypto_core.ir.types import Type
 
@@ -77,6 +78,9 @@ class Function(Node):
     def __repr__(self) -> str:
         return f"<Function {self.name}>"
 
+    def _repr_html_(self) -> str:
+        return program_html(self)
+
 
 def _by_name(value: Mapping[str, Function] | Iterable[Function]) -> Mapping[str, Function]:
     functions = cast("Iterable[Function]", value.values() if isinstance(value, Mapping) else value)
@@ -110,6 +114,9 @@ class Program(Node):
 
     def __repr__(self) -> str:
         return f"<Program {self.name}: {', '.join(self.functions)}>"
+
+    def _repr_html_(self) -> str:
+        return program_html(self)
 
 
 def map_functions(program: Program, change: Any) -> Program:

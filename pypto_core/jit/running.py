@@ -14,10 +14,10 @@ from pypto_core.jit.arrays import as_numpy, is_array
 def execute(program: Program, entry: str, given: Mapping[str, Any], host: Host, engine: str) -> Any:
     """Run ``entry`` and give what it returns: nothing, one value or a tuple.
 
-    ``given``: arrays and numbers by parameter; outputs that are left out are made. A returned tensor that is an argument is the caller's
-    own object, others are numpy arrays. Without a return statement the outputs that were left out are returned.
-    Raises UserError: PT832 for an output that can't be written in place, PT705 when there is no such engine, and
-    whatever the engine refuses.
+    ``given``: arrays and numbers by parameter; outputs that are left out are made. A returned tensor that is an
+    argument is the caller's own object, others are numpy arrays. Without a return statement the outputs that were left
+    out are returned. Raises UserError: PT832 for an output that can't be written in place, PT705 when there is no such
+    engine, and whatever the engine refuses.
     """
     written = _written(program, entry)
     inputs = {

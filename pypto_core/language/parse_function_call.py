@@ -43,7 +43,7 @@ from pypto_core.language.notes import notes
 from pypto_core.language.parse_call import literal
 from pypto_core.language.parse_expr import expression, integer, truth
 from pypto_core.language.parse_words import absolute, not_finite
-from pypto_core.language.specialise import template_callee, without_no_dep
+from pypto_core.language.template_calls import template_callee, without_no_dep
 from pypto_core.language.templates import Template
 
 _BUILTINS = {

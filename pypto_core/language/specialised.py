@@ -28,13 +28,14 @@ if TYPE_CHECKING:
 class Specialised:
     """The state of reading one specialised function.
 
-    ``called``: another kernel calls it, so that typed scalars stay parameters. ``constants`` are the names that stand
-    for a value now. ``open_blocks`` are the blocks being read from the outermost
-    one on, without those of branches that were decided; ``homes`` says for each name in which of them it was bound.
+    ``called``: another kernel calls it, so that typed scalars stay parameters. ``fixed``: the parameters that became
+    constants. ``constants``: the names that stand for a value now. ``open_blocks``: the blocks being read from the
+    outermost one on, without those of branches that were decided. ``homes``: in which of them each name was bound.
     """
 
     lifetimes: Lifetimes
     called: bool = False
+    fixed: dict[str, Any] = attrs.field(factory=lambda: dict[str, Any]())
     constants: set[str] = attrs.field(factory=lambda: set[str]())
     open_blocks: list[Block] = attrs.field(factory=lambda: list[Block]())
     homes: dict[str, tuple[Block, ...]] = attrs.field(factory=lambda: dict[str, tuple[Block, ...]]())

@@ -14,6 +14,7 @@ from pypto_core.run.context import DEFAULT_PLANNER, PassContext
 from pypto_core.run.instruments import check_round_trip, notify
 from pypto_core.run.level import VerificationLevel
 from pypto_core.run.log import DiagnosticLog
+from pypto_core.run.notebook import pipeline_html
 from pypto_core.run.run import PipelineStep, Run
 from pypto_core.run.state import after_pass
 from pypto_core.run.transform import transform
@@ -81,6 +82,9 @@ class Pipeline:
     def spec(self) -> str:
         """The passes with their options as one line of text."""
         return ",".join(step.pass_.spec() for step in self.steps)
+
+    def _repr_html_(self) -> str:
+        return pipeline_html(self)
 
     def run(
         self, program: Program, context: PassContext | None = None, *, verified: frozenset[str] = frozenset()

@@ -18,7 +18,17 @@ from pypto_core.contract import Pass, PropertyKind, Role, entry_function
 from pypto_core.diagnostics import UserError, render
 from pypto_core.host import Host, Registry
 from pypto_core.ir import ParamDirection, Program, Stmt, Var, structural_equal
-from pypto_core.run import DEFAULT_PLANNER, PassContext, Pipeline, Run, Wishes, as_program, findings, resolve
+from pypto_core.run import (
+    DEFAULT_PLANNER,
+    PassContext,
+    Pipeline,
+    Run,
+    Wishes,
+    as_program,
+    findings,
+    goals_of,
+    resolve,
+)
 from pypto_core.run import check_round_trip as _round_trip
 from pypto_core.solver import Must, NoPlanError
 from pypto_core.testing import build
@@ -50,6 +60,10 @@ class Trial:
     context: PassContext
 
 
+_TARGET = "target:"
+"""Begins the capability that a pass needs which runs on the way to one target only."""
+
+
 class Unreached(Exception):
     """A program that no plan brings to the pass, and why."""
 
@@ -61,8 +75,8 @@ def _contexts(host: Host, wanted: frozenset[str], unwanted: frozenset[str]) -> I
     for backend in host.backends.values():
         for planner in planners:
             context = PassContext(host=host, backend=backend, planner=planner, options=options)
-            known = context.capabilities
-            if wanted <= known and not unwanted & known:
+            known = context.capabilities | {f"{_TARGET}{name}" for name in host.targets}
+            if wanted <= known and not unwanted & context.capabilities:
                 yield context
 
 
@@ -87,8 +101,10 @@ def _trial(pass_: Pass, program: Program, host: Host) -> Trial:
     """The pass where a plan puts it. Skips when no plan does."""
     context = _context(host, pass_)
     must = Must(pass_.name, "the conformance suite")
+    target = next((n for n in pass_.contract.needs if n.startswith(_TARGET)), None)
+    goals = () if target is None else goals_of(target.removeprefix(_TARGET), context, host)[1]
     try:
-        pipeline = resolve(context, host, (), as_program(program), Wishes(must=(must,)))
+        pipeline = resolve(context, host, goals, as_program(program), Wishes(must=(must,)))
     except NoPlanError as error:
         raise Unreached(f"no plan runs {pass_.name} on this program: {error.message}") from None
     prefix = _prefix(pipeline, pass_.name)

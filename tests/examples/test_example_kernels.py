@@ -27,6 +27,8 @@ FILES = {path.stem: path for folder in FOLDERS for path in sorted(folder.glob("*
 NAMES = tuple(FILES)
 MACHINES = ("910b", "a5")
 PLANNERS = ("pypto", "dsa_rp", "ptoas")
+ON_BYTES = (("910b", "pypto"), ("a5", "dsa_rp"))
+"""Where the memory that was planned is executed too, byte by byte."""
 PLACED = {"pypto": "AllocatedMemoryAddr", "dsa_rp": "AllocatedMemoryAddr", "ptoas": "HasMemRefs"}
 
 
@@ -41,10 +43,10 @@ def example(name: str) -> tuple[ModuleType, Program]:
     return module, program
 
 
-def compare(module: ModuleType, program: Program) -> None:
+def compare(module: ModuleType, program: Program, engine: str = "values", **options: Any) -> None:
     """Run the program and hold its outputs against numpy's."""
     arrays = module.inputs(np.random.default_rng(11))
-    outputs: Any = load_host().engine("values").load()(program, arrays).outputs
+    outputs: Any = load_host().engine(engine).load()(program, arrays, **options).outputs
     wanted = module.golden(**arrays)
     assert wanted
     for name, expected in wanted.items():
@@ -74,6 +76,8 @@ def test_as_compiled(name: str, machine: str, planner: str) -> None:
     kernels = sorted(f.name for f in compiled.program if f.is_incore)
     assert mixed or [a.name for a in compiled.artifacts] == [f"{kernel}.pto" for kernel in kernels]
     compare(module, compiled.program)
+    if mixed or (machine, planner) in ON_BYTES:
+        compare(module, compiled.program, "bytes", backend=load_host().backend(machine))
     if mixed:
         with pytest.raises(
             UserError, match=f"kernel '{mixed[0]}' mixes operators of the cube and of the vector core"

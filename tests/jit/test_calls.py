@@ -304,6 +304,29 @@ def test_a_typed_scalar_that_is_left_out_stays_a_parameter() -> None:
         assert not out[8 * n :].any()
 
 
+def test_a_constant_that_the_kernel_changes_is_compared_with_what_was_passed() -> None:
+    @pl.jit.incore
+    def doubled(x: pl.Tensor, out: pl.Out[pl.Tensor], n: int):
+        n = n * 2
+        return pl.store(pl.load(x, [0, 0], [n, 16]), [0, 0], out)
+
+    x, out = numbers(16, 16), np.zeros((16, 16), np.float32)
+    kernel = doubled.compile(x, out, 4)
+    assert kernel(x, out, 4) is out
+    np.testing.assert_array_equal(out[:8], x[:8])
+    with pytest.raises(UserError, match="'n' is 4 in this kernel and 8 in the call"):
+        kernel(x, out, 8)
+
+
+def test_the_record_of_a_compilation_is_that_of_the_call_wherever_it_is_asked_for() -> None:
+    machines = list(load_host().backends.values())
+    x = numbers(16, 16)
+    with PassContext(backend=machines[-1], host=load_host(), planner="dsa_rp"):
+        kernel = add_scaled.compile(x, x, x, 2.0)
+    context = kernel.compiled.context
+    assert (context.backend, context.planner) == (machines[-1], "dsa_rp")
+
+
 def test_a_call_may_stop_at_the_compiled_kernel() -> None:
     x = numbers(16, 16)
     kernel = add_scaled(x, x, np.zeros_like(x), 2.0, config=JitConfig(execute=False))

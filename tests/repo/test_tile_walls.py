@@ -53,6 +53,26 @@ def test_every_product_has_a_row_in_every_section(walls: ModuleType) -> None:
         for planner in walls.PLANNERS:
             table = [line for line in section(titles[name], planner) if line.startswith("| ")][1:]
             assert [line.split(" | ")[0][2:] for line in table] == [str(p) for p in walls.products()]
+        table = [
+            line for line in section(f"Large products: {titles[name]}", "pypto") if line.startswith("| ")
+        ][1:]
+        assert [line.split(" | ")[0][2:] for line in table] == [str(p) for p in walls.large_products()]
+
+
+def test_large_products_are_within_fifteen_percent() -> None:
+    """The claim that the page makes of them, from its own figures: model and simulated wall are columns 3 and 4."""
+    for title in ("Ascend 910B", "Ascend 950 (A5)"):
+        table = [line for line in section(f"Large products: {title}", "pypto") if line.startswith("| ")][1:]
+        walls = [[float(cell.replace(",", "")) for cell in line.split(" | ")[2:4]] for line in table]
+        assert len(walls) == 50
+        assert all(abs(simulated / model - 1) <= 0.15 for model, simulated in walls)
+
+
+@pytest.mark.parametrize(("name", "title"), [("910b", "Ascend 910B"), ("a5", "Ascend 950 (A5)")])
+def test_a_row_of_the_large_products(walls: ModuleType, name: str, title: str) -> None:
+    line, pick, _ = walls.row(walls.large_products()[0], name, "pypto", walls.FEW)
+    assert line in section(f"Large products: {title}", "pypto")
+    assert abs(pick.excess) <= walls.NEAR
 
 
 def test_what_the_model_leaves_out_explains_the_difference(walls: ModuleType) -> None:

@@ -6,6 +6,7 @@ import json
 import re
 from typing import Any
 
+import attrs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -232,6 +233,14 @@ def test_json_and_html_hold_the_table() -> None:
     assert page.count("<tr>") == 7 and "why not" in page
     for row in choice.rows():
         assert all(cell.replace("&", "&amp;") in page for cell in row.values())
+
+
+def test_html_escapes_what_it_shows() -> None:
+    choice = explain(question(320, 320, 64, **ALL_GATES), top=2)
+    hostile = attrs.evolve(choice.runners_up[0], schedule="<b>", reason="<script>alert('&')</script>")
+    page = attrs.evolve(choice, runners_up=(hostile,))._repr_html_()
+    assert "<b>" not in page and "<script" not in page
+    assert "&lt;script&gt;" in page and "&amp;" in page
 
 
 def test_explaining_a_refused_question_raises_the_same_error() -> None:

@@ -188,6 +188,20 @@ def test_branch_result_lies_where_the_first_arm_leaves_it():
     assert where["r"] is where["one"] and where["two"].base is not where["one"].base
 
 
+def test_an_allocation_is_as_large_as_what_a_branch_cuts_its_result_from():
+    x, out, n = b.tensor("x", [64, 64]), b.tensor("out", [64, 64]), b.scalar("n")
+    whole, other = load("whole", x, [8, 8]), load("other", x, [4, 8])
+    window = b.let("window", b.op("tile.slice", whole.var, b.dims(4, 8), b.dims(2, 0)))
+    result = Var("result", other.var.type)
+    choice = b.branch(lt(n, 1), [whole, window, b.give(window.var)], [other, b.give(other.var)], [result])
+    store = b.do(b.op("tile.store", result, b.dims(0, 0), out))
+    done = init_mem_ref(b.kernel("k", [x, out, n], [choice, store, b.ret()]), context())
+    place = places(done)
+    assert place["result"].base is place["whole"].base and place["result"].size == 128
+    sizes = {name: size for name, _, size, _ in allocs(done)}
+    assert sizes[place["whole"].base.name_hint] == 256 and sizes[place["other"].base.name_hint] == 128
+
+
 def test_while_results_lie_where_the_carry_does():
     x = b.tensor("x", [16, 16])
     t = load("t", x, [16, 16])

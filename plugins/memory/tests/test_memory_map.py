@@ -6,13 +6,14 @@ import json
 from pathlib import Path
 from xml.etree import ElementTree
 
+import attrs
 import pytest
 
 from pypto_core.cli import main
 from pypto_core.host import load_host
 from pypto_core.ir import MemorySpace
 from pypto_core.run import compile
-from pypto_plugin_memory.memory_map import memory_map
+from pypto_plugin_memory.memory_map import MemoryMap, memory_map
 
 KERNEL = """
 import pypto_core.language as pl
@@ -86,3 +87,16 @@ def test_only_svg_is_drawn(kernel: Path, tmp_path: Path, capsys: pytest.CaptureF
     assert main(["memory", str(kernel), "--backend", "910b", "--picture", str(wrong)]) == 2
     assert "PT632" in capsys.readouterr().err
     assert not wrong.exists()
+
+
+def test_a_notebook_shows_the_picture_whatever_names_hold(kernel: Path) -> None:
+    hostile = "<script>alert('&')</script>"
+    compiled = compile(kernel, backend="910b", goal="AllocatedMemoryAddr")
+    [found] = memory_map(compiled.program, load_host().backend("910b"), addressed=True).spaces
+    blocks = [attrs.evolve(block, tiles=(hostile,)) for block in found.blocks]
+    odd = attrs.evolve(found, function=hostile, blocks=tuple(blocks))
+    tree = ElementTree.fromstring(MemoryMap([odd])._repr_svg_())
+    texts = [element.text or "" for element in tree.iter()]
+    assert sum(hostile in text for text in texts) == 1 + sum(len(block.live) for block in blocks)
+    assert not any(element.tag.endswith("script") for element in tree.iter())
+    assert odd._repr_svg_() == MemoryMap([odd])._repr_svg_()

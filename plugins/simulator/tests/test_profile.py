@@ -79,7 +79,9 @@ def test_planners_and_options_are_taken(file: Path, capsys: pytest.CaptureFixtur
     assert figures(capsys, file, "-O", "enable_addressed_slots=true")["diagnostics"] == []
     three = figures(capsys, file, "--blocks", 3, code=1)
     assert len(three["cores"]) == 3
-    assert {hazard["code"] for hazard in three["hazards"]} == {"SIM-046"}, "each block writes all of the output"
+    assert {hazard["code"] for hazard in three["hazards"]} == {"SIM-046"}, (
+        "each block writes all of the output"
+    )
 
 
 def test_trace_and_picture(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -34,29 +34,38 @@ def conflicts(items: list[Work]) -> set[tuple[int, int]]:
     }
 
 
+def _setters(stream: list[Item]) -> dict[int, int]:
+    """For each wait the place of the set that it takes: the one of the same number among those of its flag."""
+    sets: dict[Any, list[int]] = {}
+    waits: dict[Any, list[int]] = {}
+    for at, item in enumerate(stream):
+        if isinstance(item, SetFlag | WaitFlag):
+            (sets if isinstance(item, SetFlag) else waits).setdefault(item.flag, []).append(at)
+    return {
+        waiter: setter
+        for flag, places in waits.items()
+        for setter, waiter in zip(sets.get(flag, ()), places, strict=False)
+    }
+
+
 def ordered(stream: list[Item]) -> list[list[bool]]:
     """Whether each work (row) is done before each other one (column) begins: the closure over all items."""
     after: list[int] = [0] * len(stream)  # bits of the items that each one directly comes before
     last: dict[PipeType, int] = {}
-    scalar: list[int] = []
-    sets: dict[Any, list[int]] = {}
-    waits: dict[Any, list[int]] = {}
+    setter = _setters(stream)
+    waited_for: list[int] = []  # by the scalar unit: whatever is issued later comes after it
     for at, item in enumerate(stream):
         before = [last[item.pipe]] if item.pipe in last else []
-        before += scalar  # issued after what the scalar unit has waited for
+        before += waited_for
         before += range(at) if isinstance(item, Barrier) else ()
+        before += [setter[at]] if at in setter else []
         for earlier in before:
             after[earlier] |= 1 << at
         last[item.pipe] = at
-        if item.pipe is PipeType.S and not isinstance(item, Work):
-            scalar.append(at)
-        if isinstance(item, SetFlag):
-            sets.setdefault(item.flag, []).append(at)
-        elif isinstance(item, WaitFlag):
-            waits.setdefault(item.flag, []).append(at)
-    for flag, places in waits.items():
-        for setter, waiter in zip(sets.get(flag, ()), places, strict=False):
-            after[setter] |= 1 << waiter
+        if isinstance(item, Barrier):
+            waited_for.append(at)
+        elif item.pipe is PipeType.S and at in setter:
+            waited_for.append(setter[at])
     changed = True
     while changed:
         changed = False

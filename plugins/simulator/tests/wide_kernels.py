@@ -15,7 +15,9 @@ from pypto_core.ir import (
     PadValue,
     ParamDirection,
     Var,
+    eq,
     floormod,
+    lt,
     min_,
     static_shape,
 )
@@ -135,11 +137,29 @@ class Maker:
             if self.left <= 0:
                 break
             self.left -= 1
-            if depth < 2 and self.rng.random() < 0.2:
+            turn = self.rng.random()
+            if depth < 2 and turn < 0.2:
                 self.loop(out, pool, depth)
+            elif depth < 2 and turn < 0.32:
+                self.branch(out, pool, depth, index)
             else:
                 self.step(out, pool, index)
         return out
+
+    def branch(self, out: Stmts, pool: list[Var], depth: int, index: Any) -> None:
+        arms: list[Stmts] = []
+        count = self.rng.randrange(1, 3)
+        for _ in range(2):
+            inner = list(pool)
+            stmts = self.body(inner, depth + 1, index)
+            arms.append([*stmts, b.give(*(self.rng.choice(inner[-4:]) for _ in range(count)))])
+        condition = lt(self.rng.randrange(2), 1) if index is None else eq(floormod(index, 2), 0)
+        results = []
+        for _ in range(count):
+            self.number += 1
+            results.append(Var(f"p{self.number}", pool[0].type))
+        out.append(b.branch(condition, *arms, results))
+        pool += results
 
     def loop(self, out: Stmts, pool: list[Var], depth: int) -> None:
         carries = {f"k{self.number}_{i}": self.rng.choice(pool) for i in range(self.rng.randrange(3))}

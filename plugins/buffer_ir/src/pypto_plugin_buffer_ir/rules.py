@@ -83,7 +83,7 @@ class Rule:
     form: Form
     arguments: tuple[int, int]
     dtypes: frozenset[DataType] = TRANSFER_DTYPES
-    options: Mapping[str, Values] = attrs.field(factory=dict, converter=_options)
+    options: Mapping[str, Values] = attrs.field(factory=dict[str, Values], converter=_options)
     recipe: Recipe | None = None
 
 

@@ -318,23 +318,28 @@ class _Placer(TypeKeeper):
     # -- allocations
 
     def allocations(self, function: Function) -> tuple[AssignStmt, ...]:
-        """One statement per on-chip base that nothing allocates yet, in the order in which bases appear."""
+        """One statement per on-chip base that nothing allocates yet, in the order in which bases appear.
+
+        The largest member gives its size: a branch's result, which may be a window, appears before what it is cut from.
+        """
         there = {s.var for s in flatten(function.body) if isinstance(s, AssignStmt) and s.var.type is PTR}
-        out: dict[Var, AssignStmt] = {}
+        found: dict[Var, tuple[MemorySpace, int]] = {}
         for var in (*function.params, *defined_vars(function.body)):
             kind = var.type
             if not isinstance(kind, TileType) or kind.memref is None or kind.memory_space is None:
                 continue
-            memref = kind.memref
-            if memref.base in there or memref.base in out or kind.memory_space is MemorySpace.DDR:
-                continue
-            declaration = self.declared.get(memref.base)
-            size = declaration.total if declaration is not None else memref.size
-            span = declaration.span if declaration is not None else memref.base.span
-            out[memref.base] = alloc_stmt(
-                memref.base, kind.memory_space, size, span, declared=declaration is not None
-            )
-        return tuple(out.values())
+            base = kind.memref.base
+            if base not in there and kind.memory_space is not MemorySpace.DDR:
+                space, size = found.get(base, (kind.memory_space, 0))
+                found[base] = space, max(size, kind.memref.size)
+        return tuple(self.allocation(base, space, size) for base, (space, size) in found.items())
+
+    def allocation(self, base: Var, space: MemorySpace, size: int) -> AssignStmt:
+        """The statement of one allocation: as large as it was declared, or as its largest member."""
+        declaration = self.declared.get(base)
+        if declaration is None:
+            return alloc_stmt(base, space, size, base.span)
+        return alloc_stmt(base, space, declaration.total, declaration.span, declared=True)
 
 
 def _memref(expr: Expr) -> MemRef | None:

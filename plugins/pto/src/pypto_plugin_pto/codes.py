@@ -49,7 +49,8 @@ _WRITING = (
     _page(
         7,
         "division by zero",
-        "The divisor is the constant 0.",
+        "The divisor of a `//` or `%` is the constant 0, written so or folded to it. Integers have no value for that. "
+        "Mend the divisor, or guard the division with an `if` where it is an extent that may be 0.",
     ),
     _page(
         8,
@@ -122,7 +123,12 @@ _WRITING = (
         "A tensor in global memory is row-major (ND), has its last two axes exchanged (DN) or holds the scales of "
         "blocks (MX). NZ is the order of boxes in a tile: `pl.load` puts a tensor into it.",
     ),
-    _page(20, "nothing to write", "The program has no function that runs on a device core."),
+    _page(
+        20,
+        "nothing to write",
+        "The program has no function that runs on a device core. A kernel says what it is: "
+        "`@pl.function(type=pl.FunctionType.InCore)`.",
+    ),
     _page(
         21,
         "xDSL is missing",
@@ -141,36 +147,95 @@ _WRITING = (
         "`pypto check` reads modules as UTF-8 text. The file can't be opened, or holds bytes that are no such text, as "
         "the output of the assembler does.",
     ),
-    _page(900, "a fault of this plugin", "Report it with the program."),
+    _page(
+        900,
+        "a fault of this plugin",
+        "Writing the program broke a rule of the plugin's own, and nothing that you wrote is wrong. Report it with the "
+        "program.",
+    ),
 )
 
 _CHECKING = (
-    _page(101, "syntax", "The text does not follow the grammar of the operation at that place."),
-    _page(102, "an unknown operation", "The dialect has no operation of that name."),
-    _page(103, "operands and attributes", "Number or kind of the operands, or an attribute, does not fit."),
-    _page(104, "a malformed type", "The type's fields are not those of its kind, or out of range."),
+    _page(
+        101,
+        "syntax",
+        "The text does not follow the grammar of the operation at that place: a bracket, comma, colon or type is "
+        "missing or too many. Line and column show where reading stopped.",
+    ),
+    _page(
+        102,
+        "an unknown operation",
+        "The dialect has no operation of that name: it is misspelt, as `pto.taddd`, or belongs to a newer dialect than "
+        "the checker knows.",
+    ),
+    _page(
+        103,
+        "operands and attributes",
+        "Number or kind of the operands does not fit the operation, or an attribute is missing, unknown, or no value "
+        "of its kind. The finding says what the operation takes.",
+    ),
+    _page(
+        104,
+        "a malformed type",
+        "The type's fields are not those of its kind, in another order, or out of range, such as a tile of 0 columns.",
+    ),
     _page(
         105,
         "a tile that is not aligned",
-        "A row (or column) without boxes takes a multiple of 32 bytes; tiles with boxes are whole boxes.",
+        "A row (or column) without boxes takes a multiple of 32 bytes; tiles with boxes are whole boxes. Make the tile "
+        "larger, and state the part that holds data as valid.",
     ),
-    _page(106, "a rule of the instruction", "The operands are of the right kind but don't go together."),
+    _page(
+        106,
+        "a rule of the instruction",
+        "The operands are of the right kind but don't go together: their shapes, valid extents, memories or element "
+        "types differ where the instruction wants them equal. The finding names the rule.",
+    ),
     _page(
         107,
         "levels",
-        "At level 3 every buffer has an address, at level 2 none has: the assembler places them.",
+        "At level 3 every buffer has an address, at level 2 none has: the assembler places them. A module is of one "
+        "level, which `--level` states; the planner `ptoas` makes level 2, the others level 3.",
     ),
     _page(
         108,
         "rings of buffers",
-        "A ring has 2 to 16 slots of one type, in vec, mat or acc; constant slots exist.",
+        "A ring has 2 to 16 slots of one type, in vec, mat or acc, and a constant slot is one that exists.",
     ),
-    _page(109, "names", "A name is defined once, and before it is used, in the region or around it."),
-    _page(110, "types of values", "A value is used with the type that it is defined with."),
-    _page(111, "element types of the machine", "The instruction does not take these elements there."),
-    _page(112, "structure", "Modules, functions and regions are closed and end as they have to."),
-    _page(113, "an operation without C++", "The text is right, but the assembler can't go on with it."),
-    _page(114, "a finding of xDSL", "xDSL, asked with `--types`, refuses the module in generic form."),
+    _page(
+        109,
+        "names",
+        "A name is defined once, and before it is used, in the region or around it. What an inner region defines is "
+        "not seen outside of it.",
+    ),
+    _page(
+        110,
+        "types of values",
+        "A value is used with another type than it is defined with. Types are written at each use and have to agree.",
+    ),
+    _page(
+        111,
+        "element types of the machine",
+        "The instruction does not take these elements on the machine that `--arch` names. Convert them before, or "
+        "check for the machine that the text was written for.",
+    ),
+    _page(
+        112,
+        "structure",
+        "Modules, functions and regions are closed and end as they have to: a function with a return, the region of a "
+        "loop with a yield, a module with its brace.",
+    ),
+    _page(
+        113,
+        "an operation without C++",
+        "The text is right, but the assembler has no code to write for the operation and would stop there. Use "
+        "another operation for the same.",
+    ),
+    _page(
+        114,
+        "a finding of xDSL",
+        "xDSL, asked with `--types`, refuses the module in generic form. The finding repeats its reason.",
+    ),
 )
 
 PAGES: tuple[CodePage, ...] = (*_WRITING, *_CHECKING)

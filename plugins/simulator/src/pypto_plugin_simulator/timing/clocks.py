@@ -16,30 +16,33 @@ from pypto_plugin_simulator.timing.stream import PIPES, Barrier, Flag, Item, Set
 NUMBER: dict[PipeType, int] = {pipe: number for number, pipe in enumerate(PIPES)}
 """Row of a pipe in clocks and tables."""
 
-SCALAR = NUMBER[PipeType.S]
 Clock = list[int]
 
 
-def merge(clock: Clock, other: Clock, but: int | None = None) -> None:
-    """Let ``clock`` know what ``other`` knows, except of pipe ``but``."""
+def merge(clock: Clock, other: Clock) -> None:
+    """Let ``clock`` know what ``other`` knows."""
     for number, known in enumerate(other):
-        if known > clock[number] and number != but:
+        if known > clock[number]:
             clock[number] = known
 
 
 @attrs.define(eq=False)
 class Clocks:
-    """The clocks of all pipes of a core, and those that flags carry."""
+    """The clocks of all pipes of a core, and those that flags carry.
+
+    ``waited``: what the scalar unit has learnt by waiting, which is what everything issued later knows.
+    """
 
     of: list[Clock] = attrs.field(factory=lambda: [[0] * len(PIPES) for _ in PIPES])
     carried: dict[Flag, list[Clock]] = attrs.field(factory=dict[Flag, list[Clock]])
     owed: dict[Flag, int] = attrs.field(factory=dict[Flag, int])
+    waited: Clock = attrs.field(factory=lambda: [0] * len(PIPES))
     issued: int = 0
 
     def before(self, pipe: PipeType) -> Clock:
         """The clock that the next work of ``pipe`` begins with."""
         clock = self.of[NUMBER[pipe]]
-        merge(clock, self.of[SCALAR], but=SCALAR)
+        merge(clock, self.waited)
         return clock
 
     def after(self, pipe: PipeType, index: int) -> Clock:
@@ -59,8 +62,11 @@ class Clocks:
         elif isinstance(item, WaitFlag):
             carried = self.carried.get(item.flag)
             if carried:
-                merge(self.of[NUMBER[item.pipe]], carried.pop(0))
+                learnt = carried.pop(0)
+                merge(self.of[NUMBER[item.pipe]], learnt)
+                if item.pipe is PipeType.S:
+                    merge(self.waited, learnt)
             else:
                 self.owed[item.flag] = self.owed.get(item.flag, 0) + 1
         elif isinstance(item, Barrier):
-            self.of = [[self.issued] * len(PIPES) for _ in PIPES]
+            self.waited = [self.issued] * len(PIPES)
