@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from pypto_core.diagnostics import UserError
-from pypto_core.host import Host, none_installed
+from pypto_core.host import Host, load_host, none_installed
 from pypto_core.run import DEFAULT_PLANNER, PassContext, Wishes, compile
 from pypto_core.solver import DEFAULT_NODE_BUDGET
 
@@ -21,11 +21,27 @@ def target_options(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--option", "-O", "options", multiple=True, metavar="NAME=VALUE", help="Option for passes."
         ),
-        click.option("--planner", "-p", help="Memory planner; by default pypto."),
-        click.option("--backend", "-b", help="Machine; may be left out when one is installed."),
+        click.option(
+            "--planner", "-p", help="Memory planner; by default pypto.", shell_complete=_names("planners")
+        ),
+        click.option(
+            "--backend",
+            "-b",
+            help="Machine; may be left out when one is installed.",
+            shell_complete=_names("backends"),
+        ),
     ):
         function = decorate(function)
     return function
+
+
+def _names(registry: str) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+    """What a shell offers for an option whose values are registered things."""
+
+    def offered(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+        return [name for name in getattr(load_host(), registry) if name.startswith(incomplete)]
+
+    return offered
 
 
 def solver_options(function: Callable[..., Any]) -> Callable[..., Any]:

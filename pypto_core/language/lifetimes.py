@@ -6,7 +6,7 @@ A block is what stands below one ``with``, ``for``, ``while``, ``if`` or ``else`
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import attrs
 
@@ -27,18 +27,15 @@ class Block:
 class Lifetimes:
     """What the syntax of a function says of its names.
 
-    ``block_of`` finds the block of a statement by the statement's identity. ``constant_names`` may stand for one value
-    each time they are read: they are assigned once, or several times but neither in a loop nor both in and
-    outside of a branch.
+    ``block_of`` finds the block of a statement by the statement's identity.
     """
 
     block_of: dict[int, Block] = attrs.field(factory=lambda: dict[int, Block]())
-    constant_names: Names = _NONE
 
     @classmethod
     def of(cls, function: ast.FunctionDef) -> Lifetimes:
         """Look through a function."""
-        found = cls({}, _constant_names(function))
+        found = cls()
         found._mark(_Effects(function.body), function.body, FUNCTION, _NONE, _NONE)
         return found
 
@@ -85,7 +82,7 @@ class _Effects:
         return reads, sets
 
     def _statement(self, stmt: ast.stmt) -> tuple[Names, Names]:
-        own = _assigned(stmt)
+        own = assigned(stmt)
         if isinstance(stmt, ast.If):
             (a, b), (c, d) = self._block(stmt.body), self._block(stmt.orelse)
             return a | c | _read(stmt.test), b & d
@@ -108,7 +105,7 @@ def _read(node: ast.AST) -> Names:
     )
 
 
-def _assigned(stmt: ast.stmt) -> Names:
+def assigned(stmt: ast.stmt) -> Names:
     """Names that a statement itself assigns, not those in its blocks."""
     targets: list[ast.AST] = []
     if isinstance(stmt, ast.Assign):
@@ -123,32 +120,3 @@ def _assigned(stmt: ast.stmt) -> Names:
         for part in ast.walk(target)
         if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
     )
-
-
-def _constant_names(function: ast.FunctionDef) -> Names:
-    places: dict[str, list[str]] = {}
-    arguments = function.args
-    for arg in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
-        places.setdefault(arg.arg, []).append(FUNCTION)
-    for stmt, kind in _statements(function.body, FUNCTION):
-        # The variable of a loop is assigned by each trip.
-        found = [LOOP, LOOP] if isinstance(stmt, ast.For) else [kind]
-        for name in _assigned(stmt):
-            places.setdefault(name, []).extend(found)
-    return frozenset(name for name, kinds in places.items() if _is_constant(kinds))
-
-
-def _is_constant(kinds: list[str]) -> bool:
-    return len(kinds) == 1 or (LOOP not in kinds and len({kind == BRANCH for kind in kinds}) == 1)
-
-
-def _statements(stmts: Sequence[ast.stmt], kind: str) -> Iterator[tuple[ast.stmt, str]]:
-    """Every statement with what it stands in: a loop counts more than a branch, a branch more than a scope."""
-    for stmt in stmts:
-        yield stmt, kind
-        if isinstance(stmt, ast.For | ast.While):
-            inner = LOOP
-        else:
-            inner = BRANCH if isinstance(stmt, ast.If) and kind != LOOP else kind
-        yield from _statements(getattr(stmt, "body", ()), inner)
-        yield from _statements(getattr(stmt, "orelse", ()), inner)

@@ -35,6 +35,7 @@ from pypto_core.ir import (
     scalar_type,
 )
 from pypto_core.language.annotations import dynamic_var
+from pypto_core.language.constants import constant_names
 from pypto_core.language.context import Context
 from pypto_core.language.environment import MISSING, Opaque, captured
 from pypto_core.language.errors import type_text, value_text
@@ -83,6 +84,8 @@ def _read_params(template: Template, given: Mapping[str, Any], entry: Entry, ctx
     for arg in template.parameters:
         if not isinstance(values[arg.arg], ArrayLike | Expr) and values[arg.arg] is not MISSING:
             rows[arg.arg] = _constant(ctx, arg, values[arg.arg])
+    assert ctx.specialised is not None
+    ctx.specialised.constant_names = constant_names(template.assignments, frozenset(ctx.specialised.fixed))
     signature = _Signature(values, _prelude(ctx, entry, template))
     for arg in template.parameters:
         if arg.arg not in rows:

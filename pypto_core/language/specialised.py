@@ -18,7 +18,7 @@ from pypto_core.diagnostics import ParserTypeError
 from pypto_core.ir import Expr, ScalarType, Var, walk
 from pypto_core.language.annotations import dynamic_var
 from pypto_core.language.environment import items_of
-from pypto_core.language.lifetimes import BRANCH, LOOP, Block, Lifetimes
+from pypto_core.language.lifetimes import BRANCH, LOOP, Block, Lifetimes, Names
 
 if TYPE_CHECKING:
     from pypto_core.language.context import Context
@@ -29,12 +29,13 @@ class Specialised:
     """The state of reading one specialised function.
 
     ``called``: another kernel calls it, so that typed scalars stay parameters. ``fixed``: the parameters that became
-    constants. ``constants``: the names that stand for a value now. ``open_blocks``: the blocks being read from the
+    constants. ``constant_names``: the names that may be constants, ``constants``: those that stand for a value now. ``open_blocks``: the blocks being read from the
     outermost one on, without those of branches that were decided. ``homes``: in which of them each name was bound.
     """
 
     lifetimes: Lifetimes
     called: bool = False
+    constant_names: Names = frozenset()
     fixed: dict[str, Any] = attrs.field(factory=lambda: dict[str, Any]())
     constants: set[str] = attrs.field(factory=lambda: set[str]())
     open_blocks: list[Block] = attrs.field(factory=lambda: list[Block]())
@@ -73,7 +74,7 @@ class Specialised:
                 target,
                 f"make it a variable from the start: another name, set by pl.const({name}, pl.INDEX) or the like",
             )
-        if name in self.lifetimes.constant_names and _is_constant(value):
+        if name in self.constant_names and _is_constant(value):
             self.define(ctx, name, value)
             return True
         return False
@@ -84,7 +85,7 @@ class Specialised:
         if items is None or len(items) != len(targets):
             return False
         names = [target.id for target in targets if isinstance(target, ast.Name)]
-        if not all(n in self.lifetimes.constant_names for n in names) or not _is_constant(items):
+        if not all(n in self.constant_names for n in names) or not _is_constant(items):
             return False
         for target, item in zip(targets, items, strict=True):
             assert isinstance(target, ast.Name)

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import attrs
 
 from pypto_core.ir import DataType
+from pypto_core.language.constants import Assignments, assignments_of
 from pypto_core.language.environment import Environment, cells_of
 from pypto_core.language.functions import Options
 from pypto_core.language.lifetimes import Lifetimes
@@ -68,6 +69,11 @@ class Template:
     def lifetimes(self) -> Lifetimes:
         """Which of its names are read again where."""
         return Lifetimes.of(self.node)
+
+    @cached_property
+    def assignments(self) -> Assignments:
+        """Where its names are set."""
+        return assignments_of(self.node)
 
     @cached_property
     def mentioned(self) -> tuple[str, ...]:

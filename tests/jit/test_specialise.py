@@ -220,6 +220,21 @@ def test_a_constant_assigned_in_both_decided_branches() -> None:
     assert shapes(kern.specialise(half, half), "tile.load") == [(8, 16)]
 
 
+def test_a_constant_that_decided_branches_change() -> None:
+    @pl.jit.incore
+    def kern(x: pl.Tensor, out: pl.Out[pl.Tensor], wide: bool, tile: int = 4):
+        rows = 8
+        if wide and x.dtype == pl.FP32:
+            rows = 16
+            tile = tile * 2
+        return pl.store(pl.load(x, [0, 0], [rows, tile * 2]), [0, 0], out)
+
+    x, half = Like(16, 16), Like(16, 16, dtype="float16")
+    assert shapes(kern.specialise(x, x, True), "tile.load") == [(16, 16)]
+    assert shapes(kern.specialise(x, x, False), "tile.load") == [(8, 8)]
+    assert shapes(kern.specialise(half, half, True), "tile.load") == [(8, 8)]
+
+
 def test_a_constant_can_not_change_in_a_loop_of_the_program() -> None:
     @pl.jit.incore
     def kern(x: pl.Tensor, n: int):

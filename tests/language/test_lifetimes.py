@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pypto_core.language.constants import assignments_of, constant_names
 from pypto_core.language.lifetimes import Lifetimes
 
 Event = tuple[str, str]
@@ -142,10 +143,11 @@ def test_names_read_later_are_those_that_some_path_reads(lines: list[str]) -> No
             assert names == said, (text, names, said)
 
 
-def constants(text: str) -> set[str]:
+def constants(text: str, *fixed: str) -> set[str]:
     [function] = ast.parse(text).body
     assert isinstance(function, ast.FunctionDef)
-    return set(Lifetimes.of(function).constant_names)
+    Lifetimes.of(function)
+    return set(constant_names(assignments_of(function), frozenset(fixed)))
 
 
 def test_names_that_may_stand_for_a_constant() -> None:
@@ -157,6 +159,29 @@ def test_names_that_may_stand_for_a_constant() -> None:
     assert constants("def f(p):\n    x = 1\n    for i in p:\n        x = 2\n") == {"p"}
     assert constants("def f(p):\n    for i in p:\n        p = 2\n") == set()
     assert constants("def f():\n    a, (b, c) = 1, (2, 3)\n    d: int = 4\n") == {"a", "b", "c", "d"}
+
+
+def test_names_that_decided_branches_set() -> None:
+    """``p`` is a number, ``x`` an array, ``LIMIT`` comes from around the function."""
+    for test in ("p > 1", "p > LIMIT and x.dtype == LIMIT", "x.shape[0] % (p + 1) == 0", "not p", "q"):
+        text = f"def f(x, p):\n    q = p * 2\n    n = 1\n    if {test}:\n        n = n + q\n"
+        assert "n" in constants(text, "p"), test
+        assert "n" not in constants(text), test  # p is a parameter of the program
+    for test in ("x[0] > 1", "g(p)", "v > 1", "w", "p > 1 and v"):
+        lines = [
+            "v = g(x)",
+            "for w in x:",
+            "    pass",
+            "n = 1",
+            f"if {test}:",
+            "    n = 2",
+        ]
+        text = "def f(x, p):\n" + "".join(f"    {line}\n" for line in lines)
+        assert "n" not in constants(text, "p"), test
+    nested = "def f(x, p):\n    n = 1\n    if x[0] > 1:\n        if p:\n            n = 2\n"
+    assert "n" not in constants(nested, "p")
+    parameter = "def f(p, q):\n    if q:\n        p = 3\n"
+    assert "p" in constants(parameter, "p", "q") and "p" not in constants(parameter, "q")
 
 
 def test_looking_through_deep_nesting_takes_no_time() -> None:
