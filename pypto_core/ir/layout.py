@@ -185,7 +185,8 @@ def _merged(runs: list[tuple[int, int]]) -> list[tuple[int, int]]:
 def element_map(shape: Extents, dtype: DataType, view: TileView, rows: int | None = None) -> ElementMap:
     """The map of a tile of ``shape`` under a layout.
 
-    ``view``: has the blayout, slayout and fractal, and perhaps strides. ``rows``: rows that the storage has, where they are not the shape's: padded ones, or fewer where rows lie at the pitch of the valid ones.
+    ``view``: has the blayout, slayout and fractal, and perhaps strides. ``rows``: rows that the storage has, where
+    they are not the shape's: padded ones, or fewer where rows lie at the pitch of the valid ones.
     """
     strides = static_shape(view.stride)
     if strides:

@@ -11,6 +11,7 @@ from pypto_core.jit.config import Defaults, HasJitConfig, JitConfig
 from pypto_core.jit.function import JitFunction
 from pypto_core.language.decorators import template
 from pypto_core.language.functions import Options
+from pypto_core.language.templates import JIT_KINDS
 
 
 class _Decorator:
@@ -57,7 +58,7 @@ class _Decorator:
 
 
 def _made(func: Callable[..., Any], options: Options, defaults: Defaults, depth: int) -> JitFunction:
-    return JitFunction(template(func, options, depth), defaults)
+    return JitFunction(func, template(func, options, depth), defaults)
 
 
 class Jit(_Decorator):
@@ -68,10 +69,10 @@ class Jit(_Decorator):
     """
 
     def __init__(self, defaults: Defaults = JitConfig) -> None:
-        super().__init__(FunctionType.Orchestration, defaults)
-        self.incore = _Decorator(FunctionType.InCore, defaults)
-        self.inline = _Decorator(FunctionType.Inline, defaults)
-        self.opaque = _Decorator(FunctionType.Opaque, defaults)
+        super().__init__(JIT_KINDS["jit"], defaults)
+        self.incore = _Decorator(JIT_KINDS["jit.incore"], defaults)
+        self.inline = _Decorator(JIT_KINDS["jit.inline"], defaults)
+        self.opaque = _Decorator(JIT_KINDS["jit.opaque"], defaults)
 
 
 jit = Jit()

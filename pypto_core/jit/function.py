@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from pypto_core.ir import Program
@@ -25,8 +25,8 @@ class JitFunction:
     no argument of the kernel.
     """
 
-    def __init__(self, template: Template, defaults: Defaults) -> None:
-        functools.update_wrapper(self, template.python)
+    def __init__(self, python: Callable[..., Any], template: Template, defaults: Defaults) -> None:
+        functools.update_wrapper(self, python)
         self.pl_template = template
         self._defaults = defaults
         self._results = Results()

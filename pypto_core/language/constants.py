@@ -1,8 +1,8 @@
 """Which names of a Python function can stand for constants while it is read for known arguments: told from the syntax.
 
 A name is a constant where every reader of it sees one value. That is so for a name that is assigned once, or several
-times in a row. One that branches set differently is a constant if the branches are decided while the function is read;
-one that a loop sets is a variable.
+times in a row. One that branches set is a constant if the branches are decided while the function is read; one that is
+assigned several times and in a loop is a variable.
 """
 
 from __future__ import annotations
@@ -64,17 +64,15 @@ def _statements(
 def constant_names(found: Assignments, fixed: Names) -> Names:
     """The names that may stand for a constant, when the parameters in ``fixed`` do."""
     known = _known_names(found, fixed)
-    return frozenset(name for name, places in found.items() if _may_be(name, places, found, known))
+    return frozenset(name for name, places in found.items() if _may_be(places, found, known))
 
 
-def _may_be(name: str, places: list[Assignment], found: Assignments, known: Names) -> bool:
+def _may_be(places: list[Assignment], found: Assignments, known: Names) -> bool:
     if len(places) == 1:
         return True
-    if any(place.repeated for place in places):
-        return False
-    if len({bool(place.tests) for place in places}) == 1:  # all of them in branches, or none
-        return True
-    return name in known and all(_is_known(test, found, known) for place in places for test in place.tests)
+    return not any(place.repeated for place in places) and all(
+        _is_known(test, found, known) for place in places for test in place.tests
+    )
 
 
 def _known_names(found: Assignments, fixed: Names) -> Names:

@@ -22,13 +22,20 @@ from pypto_core.ir import (
     Role,
 )
 from pypto_core.language.context import Context
-from pypto_core.language.environment import caller, environment_of, environment_of_class, frame_locals
+from pypto_core.language.environment import (
+    Environment,
+    caller,
+    cells_of,
+    environment_of,
+    environment_of_class,
+    frame_locals,
+)
 from pypto_core.language.functions import Entry, Options, gathered, remember_called
 from pypto_core.language.parse_function import new_session
 from pypto_core.language.parse_module import read_program
 from pypto_core.language.source import Source, definitions, guarded, source_of
 from pypto_core.language.specialise import entry_for
-from pypto_core.language.templates import Template
+from pypto_core.language.templates import Template, defaults_by_name
 
 
 @attrs.frozen(eq=False)
@@ -162,10 +169,13 @@ def template(func: Any, options: Options, depth: int) -> Template:
     code = func.__code__
     source = _source(code.co_filename, func.__globals__, func.__name__)
     node = _function_node(source, func.__name__, code.co_firstlineno)
-    outer: dict[str, Any] = {}
-    for layer in frame_locals(caller(depth)):
-        outer.update(layer)
-    return Template(func, options, source, node, outer)
+    outer = frame_locals(caller(depth))
+
+    def environment() -> Environment:
+        return Environment(cells_of(func), *outer, func.__globals__)
+
+    defaults = {**defaults_by_name(node.args, func.__defaults__ or ()), **(func.__kwdefaults__ or {})}
+    return Template(options, source, node, environment, defaults)
 
 
 def head_for(kernel: Template, given: Mapping[str, Any]) -> Entry:

@@ -39,10 +39,12 @@ from pypto_core.language.functions import Entry, Module, Options, gathered
 from pypto_core.language.notes import notes
 from pypto_core.language.parse_function import read_signature
 from pypto_core.language.source import Source
+from pypto_core.language.templates import JIT_KINDS
 
 _MEMBERS: dict[str, type] = {"type": FunctionType, "level": Level, "role": Role, "stage": FunctionIRStage}
 _FLAGS = ("strict_ssa", "requires_runtime_binding")
 _KNOWN = (*_MEMBERS, *_FLAGS, "attrs", "auto_scope", "external_source")
+_KNOWN_JIT = ("attrs", "auto_scope", "config")
 
 
 def reading_context(source: Source, env: Environment, session: Session) -> Context:
@@ -52,8 +54,12 @@ def reading_context(source: Source, env: Environment, session: Session) -> Conte
 
 def decorator_options(ctx: Context, node: ast.expr) -> Options:
     """The options of ``@pl.function(…)`` or ``@pl.inline`` as written."""
-    path = ctx.path_of(node.func if isinstance(node, ast.Call) else node)
-    fixed: dict[str, Any] = {"type": FunctionType.Inline} if path == "inline" else {}
+    path = decorator_path(ctx, node)
+    jit = JIT_KINDS.get(path)
+    fixed: dict[str, Any] = {} if jit is None else {"type": jit}
+    if path == "inline":
+        fixed["type"] = FunctionType.Inline
+    known = _KNOWN if jit is None else _KNOWN_JIT
     if not isinstance(node, ast.Call):
         return Options(**fixed)
     if node.args:
@@ -61,11 +67,20 @@ def decorator_options(ctx: Context, node: ast.expr) -> Options:
             ParserTypeError,
             f"pl.{path} takes named arguments",
             node.args[0],
-            "arguments: " + ", ".join(_KNOWN),
+            "arguments: " + ", ".join(known),
         )
     attrs: dict[str, Any] = {}
     for keyword in node.keywords:
         key = str(keyword.arg)
+        if key not in known:
+            raise ctx.fail(
+                ParserTypeError,
+                f"pl.{path} has no argument '{key}'",
+                keyword,
+                did_you_mean(key, known, "arguments: " + ", ".join(known)),
+            )
+        if key == "config":  # settings of calls, which a text makes none of
+            continue
         if key == "attrs":
             attrs.update(notes(ctx, keyword.value))
             continue
@@ -81,31 +96,29 @@ def decorator_options(ctx: Context, node: ast.expr) -> Options:
             fixed[key] = value
         elif key in _FLAGS:
             fixed[key] = bool(value)
-        elif key in ("auto_scope", "external_source"):
-            attrs[AUTO_SCOPE if key == "auto_scope" else EXTERNAL_SOURCE] = value
         else:
-            raise ctx.fail(
-                ParserTypeError,
-                f"pl.{path} has no argument '{key}'",
-                keyword,
-                did_you_mean(key, _KNOWN, "arguments: " + ", ".join(_KNOWN)),
-            )
+            attrs[AUTO_SCOPE if key == "auto_scope" else EXTERNAL_SOURCE] = value
     return Options(attrs=attrs, **fixed)
+
+
+def decorator_path(ctx: Context, node: ast.expr) -> str:
+    """What stands behind ``pl.`` in a decorator; empty for one of somebody else."""
+    return ctx.path_of(node.func if isinstance(node, ast.Call) else node) or ""
 
 
 def kernel_decorator(ctx: Context, node: ast.FunctionDef | ast.ClassDef) -> ast.expr | None:
     """The decorator of ``pl`` on a definition, or None; other decorators are refused beside it."""
     found = None
     for item in node.decorator_list:
-        path = ctx.path_of(item.func if isinstance(item, ast.Call) else item)
-        if path in ("function", "inline", "program"):
+        path = decorator_path(ctx, item)
+        if path in ("function", "inline", "program") or path in JIT_KINDS:
             found = item
-        elif path is not None and path.partition(".")[0] == "jit":
+        elif path.startswith("jit."):
             raise ctx.fail(
                 UnsupportedFeatureError,
-                f"@pl.{path} is not read from text",
+                f"there is no @pl.{path}",
                 item,
-                "use @pl.function with annotated parameters",
+                "decorators: pl." + ", pl.".join(JIT_KINDS),
             )
     if found is not None and len(node.decorator_list) > 1:
         other = next(d for d in node.decorator_list if d is not found)

@@ -29,8 +29,9 @@ class Specialised:
     """The state of reading one specialised function.
 
     ``called``: another kernel calls it, so that typed scalars stay parameters. ``fixed``: the parameters that became
-    constants. ``constant_names``: the names that may be constants, ``constants``: those that stand for a value now. ``open_blocks``: the blocks being read from the
-    outermost one on, without those of branches that were decided. ``homes``: in which of them each name was bound.
+    constants. ``constant_names``: the names that may be constants, ``constants``: those that stand for a value now.
+    ``open_blocks``: the blocks being read from the outermost one on, without those of branches that were decided.
+    ``homes``: in which of them each name was bound.
     """
 
     lifetimes: Lifetimes

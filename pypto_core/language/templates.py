@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import attrs
 
-from pypto_core.ir import DataType
+from pypto_core.ir import DataType, FunctionType
 from pypto_core.language.constants import Assignments, assignments_of
-from pypto_core.language.environment import Environment, cells_of
+from pypto_core.language.environment import Environment
 from pypto_core.language.functions import Options
 from pypto_core.language.lifetimes import Lifetimes
 from pypto_core.language.source import Source
+
+JIT_KINDS: Mapping[str, FunctionType] = MappingProxyType(
+    {
+        "jit": FunctionType.Orchestration,
+        "jit.incore": FunctionType.InCore,
+        "jit.inline": FunctionType.Inline,
+        "jit.opaque": FunctionType.Opaque,
+    }
+)
+"""What each decorator makes, by its name under ``pl``."""
 
 
 @attrs.frozen
@@ -29,16 +40,17 @@ class ArrayLike:
 class Template:
     """A decorated function before its arguments are known; it can be called by kernels of any kind.
 
-    ``outer`` are the local names of the code that decorated it, as they were then.
+    ``environment`` gives what it sees of the code around it, as that is when asked. ``defaults`` are the values of
+    parameters that have one.
     """
 
     is_kernel_entry: ClassVar[bool] = True
 
-    python: Any
     options: Options
     source: Source
     node: ast.FunctionDef
-    outer: Mapping[str, Any]
+    environment: Callable[[], Environment]
+    defaults: Mapping[str, Any]
 
     @property
     def name(self) -> str:
@@ -50,14 +62,6 @@ class Template:
         """The parameters in order; ``*args`` and ``**kwargs`` are none."""
         found = self.node.args
         return (*found.posonlyargs, *found.args, *found.kwonlyargs)
-
-    @cached_property
-    def defaults(self) -> Mapping[str, Any]:
-        """The values of parameters that have one."""
-        names = [arg.arg for arg in (*self.node.args.posonlyargs, *self.node.args.args)]
-        values = self.python.__defaults__ or ()
-        by_place = dict(zip(names[len(names) - len(values) :], values, strict=True))
-        return {**by_place, **(self.python.__kwdefaults__ or {})}
 
     @cached_property
     def text(self) -> str:
@@ -80,6 +84,8 @@ class Template:
         """Every name in it, sorted: those that it takes from around it are among them."""
         return tuple(sorted({part.id for part in ast.walk(self.node) if isinstance(part, ast.Name)}))
 
-    def environment(self) -> Environment:
-        """What it sees of the code around it, as that is now."""
-        return Environment(cells_of(self.python), self.outer, self.python.__globals__)
+
+def defaults_by_name(arguments: ast.arguments, values: tuple[Any, ...]) -> dict[str, Any]:
+    """The values of the last positional parameters, which are those that have defaults."""
+    names = [arg.arg for arg in (*arguments.posonlyargs, *arguments.args)]
+    return dict(zip(names[len(names) - len(values) :], values, strict=True))

@@ -16,17 +16,21 @@ from pypto_core.diagnostics import ParserSyntaxError, Span, UnsupportedFeatureEr
 from pypto_core.ir import Function, Program
 from pypto_core.language import vocabulary
 from pypto_core.language.context import Context, Session
+from pypto_core.language.decorators import program_of
 from pypto_core.language.environment import PL, Environment, Name, Opaque
 from pypto_core.language.functions import Entry, Options
 from pypto_core.language.parse_function import new_session, open_entry
 from pypto_core.language.parse_module import (
     class_constant,
     decorator_options,
+    decorator_path,
     kernel_decorator,
     read_program,
     reading_context,
 )
 from pypto_core.language.source import Source, guarded, read
+from pypto_core.language.specialise import entry_for
+from pypto_core.language.templates import JIT_KINDS, Template, defaults_by_name
 
 DEFAULT_NAME = "<string>"
 
@@ -42,6 +46,7 @@ class _Reader:
         # Constants may be given again while the module is scanned; kernels see what they are in the end.
         self.ctx: Context = reading_context(source, Environment(self.names, changing=True), self.session)
         self.entries: dict[str, Entry] = {}
+        self.templates: dict[str, Template] = {}
         self.classes: list[tuple[ast.ClassDef, bool]] = []
 
     def scan(self) -> None:
@@ -83,20 +88,39 @@ class _Reader:
             self.names[node.name] = Opaque("a Python function")
             return
         options = decorator_options(self.ctx, decorator)
+        if decorator_path(self.ctx, decorator) in JIT_KINDS:
+            self._template(node, options)
+            return
         entry = Entry(node, self.source, self.env, options, self.session, in_class=False)
-        if node.name in self.entries:
-            raise self.ctx.fail(
-                ParserSyntaxError, f"two functions are called '{node.name}'", node, "rename one of them"
-            )
+        self._check_name(node)
         open_entry(entry, None, auto_dims=True)
         self.entries[node.name] = entry
         self.names[node.name] = entry
+
+    def _template(self, node: ast.FunctionDef, options: Options) -> None:
+        self._check_name(node)
+        plain = tuple(self.ctx.expr(value) for value in node.args.defaults)
+        named = zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
+        defaults = {arg.arg: self.ctx.expr(value) for arg, value in named if value is not None}
+        defaults.update(defaults_by_name(node.args, plain))
+        template = Template(options, self.source, node, lambda: Environment(self.names), defaults)
+        self.templates[node.name] = self.names[node.name] = template
+
+    def _check_name(self, node: ast.FunctionDef) -> None:
+        if node.name in self.entries or node.name in self.templates:
+            raise self.ctx.fail(
+                ParserSyntaxError, f"two functions are called '{node.name}'", node, "rename one of them"
+            )
 
     def _class(self, node: ast.ClassDef) -> None:
         decorator = kernel_decorator(self.ctx, node)
         if decorator is None:
             self.names[node.name] = Opaque("a Python class")
             return
+        if decorator_path(self.ctx, decorator) in JIT_KINDS:
+            raise self.ctx.fail(
+                ParserSyntaxError, "pl.jit decorates functions", node, "decorate a program with @pl.program"
+            )
         strict = False
         if isinstance(decorator, ast.Call):
             for keyword in decorator.keywords:
@@ -117,9 +141,22 @@ class _Reader:
             for node, strict in self.classes
         ]
 
+    def kernels(self) -> list[Template]:
+        """What was decorated with ``@pl.jit``: the entries, or the one function when there is no entry."""
+        entries = [t for t in self.templates.values() if t.options.type is JIT_KINDS["jit"]]
+        return entries or ([] if self.entries else list(self.templates.values()))
+
+    def jit_program(self, template: Template) -> Program:
+        """The program of a kernel whose annotations say all."""
+        entry = entry_for(template, self.session, {}, template.name)
+        self.session.read_signature(entry)
+        return program_of(entry)
+
 
 def _options(ctx: Context, node: ast.FunctionDef) -> Options | None:
     decorator = kernel_decorator(ctx, node)
+    if decorator is not None and decorator_path(ctx, decorator) in JIT_KINDS:
+        raise ctx.fail(ParserSyntaxError, "a function of a program is decorated with @pl.function", decorator)
     return None if decorator is None else decorator_options(ctx, decorator)
 
 
@@ -162,6 +199,9 @@ def parse(text: str, filename: str = DEFAULT_NAME) -> Program | Function:
         reader = _scanned(text, filename)
         if reader.classes:
             return _single(reader.programs(), "program", filename)
+        kernels = reader.kernels()
+        if kernels:
+            return reader.jit_program(_single(kernels, "kernel", filename))
         return _single([_lone(e) for e in reader.entries.values()], "function", filename)
 
 
@@ -173,6 +213,9 @@ def parse_program(text: str, filename: str = DEFAULT_NAME) -> Program:
     """The one program in a text."""
     with guarded(Span(filename, 1, 1)):
         reader = _scanned(text, filename)
+        kernels = [] if reader.classes else reader.kernels()
+        if kernels:
+            return reader.jit_program(_single(kernels, "kernel", filename))
         if not reader.classes and reader.entries:
             raise UserError(
                 f"{filename} holds functions and no program",
@@ -230,7 +273,7 @@ def _single(found: list[Any], what: str, filename: str) -> Any:
         f"{filename} holds several {what}s",
         code="PT114",
         facts={what + "s": ", ".join(f.name for f in found)},
-        remedy="keep one"
-        if what == "program"
-        else "put the functions into a class decorated with @pl.program",
+        remedy="put the functions into a class decorated with @pl.program"
+        if what == "function"
+        else "keep one",
     )

@@ -23,7 +23,12 @@ from pypto_core.ir import (
 )
 
 NONE, ROW, COL = TileLayout.none_box, TileLayout.row_major, TileLayout.col_major
-LAYOUTS = [(b, s, f) for b in (ROW, COL) for s in (NONE, ROW, COL) for f in ((512,) if s is NONE else (512, 1024, 32))]
+LAYOUTS = [
+    (b, s, f)
+    for b in (ROW, COL)
+    for s in (NONE, ROW, COL)
+    for f in ((512,) if s is NONE else (512, 1024, 32))
+]
 
 
 def order(shape, view, dtype):

@@ -47,7 +47,12 @@ def bodies(draw: st.DrawFn, depth: int = 2) -> list[str]:
     """The lines of a block, the same for Python and the kernel but for the word of its loops."""
     lines: list[str] = []
     for _ in range(draw(st.integers(1, 3))):
-        kind = draw(st.sampled_from(["set", "set", "set", *(["if", "if", "for"] if depth else [])]))
+        kind = draw(st.sampled_from(["set", "set", "set", "choose", *(["if", "if", "for"] if depth else [])]))
+        if kind == "choose":
+            one = f"e{draw(st.integers(0, 9))}"
+            lines += [f"if {draw(conditions())}:", f"    {one} = {draw(values())}"]
+            lines += ["else:", f"    {one} = {draw(values())}", f"{draw(st.sampled_from(NAMES))} = {one}"]
+            continue
         if kind == "set":
             lines.append(f"{draw(st.sampled_from(NAMES))} = {draw(values())}")
             continue

@@ -174,6 +174,25 @@ def test_what_a_decided_branch_yields_is_assigned() -> None:
     assert [type(s).__name__ for s in flatten(program.functions["kern"].body)].count("IfStmt") == 0
 
 
+def test_numbers_that_a_branch_of_the_program_chooses_are_joined() -> None:
+    @pl.jit.incore
+    def kern(n: pl.Tensor, out: pl.InOut[pl.Tensor]):
+        if pl.tensor.read(n, [0]) > 3:
+            row = 1
+        else:
+            row = 2
+        pl.write(out, [row, 0], pl.cast(row, pl.INT32))
+        return out
+
+    from pypto_core.host import load_host
+
+    program = kern.specialise(Like(1, dtype="int32"), Like(4, 1, dtype="int32"))
+    run = load_host().engine("values").load()
+    for value, row in ((9, 1), (2, 2)):
+        out = run(program, [np.array([value], np.int32), np.zeros((4, 1), np.int32)], "kern").outputs["out"]
+        assert out[:, 0].tolist() == [row if i == row else 0 for i in range(4)]
+
+
 def test_a_branch_on_a_value_of_the_program_stays() -> None:
     @pl.jit.incore
     def kern(x: pl.Tensor, n: pl.Tensor, out: pl.Out[pl.Tensor]):

@@ -31,6 +31,21 @@ class Kernel:
 """
 TILE = 32 * 64 * 4
 
+PIPELINED = """
+import pypto_core.language as pl
+
+@pl.program
+class Kernel:
+    @pl.function(type=pl.FunctionType.InCore)
+    def main(self, a: pl.Tensor[[256, 64], pl.FP32], b: pl.Tensor[[256, 64], pl.FP32],
+             out: pl.Out[pl.Tensor[[256, 64], pl.FP32]]):
+        for row in pl.pipeline(0, 256, 32, stage=2):
+            x = pl.load(a, [row, 0], [32, 64])
+            y = pl.load(b, [row, 0], [32, 64])
+            out = pl.store(pl.add(x, y), [row, 0], out)
+        return out
+"""
+
 
 @pytest.fixture
 def kernel(tmp_path: Path) -> Path:
@@ -73,6 +88,18 @@ def test_the_command_in_three_forms(kernel: Path, tmp_path: Path, capsys: pytest
     assert "of 188416 bytes" in text and "kernel.py:8:" in text
     for block in space["blocks"]:
         assert f"{block['address']:#x}..{block['address'] + block['bytes'] - 1:#x}" in text
+
+
+def test_a_pipelined_loop_has_the_tiles_of_every_stage(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "kernel.py"
+    path.write_text(PIPELINED)
+    assert main(["memory", str(path), "--backend", "910b", "--json"]) == 0
+    [space] = json.loads(capsys.readouterr().out)
+    # Two operands in each of two stages, and a sum may take the place of one of its operands.
+    assert space["live_peak"] == space["peak"] == 4 * TILE
+    assert {block["bytes"] for block in space["blocks"]} == {TILE}
 
 
 def test_the_assembler_places_tiles_itself(kernel: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -168,6 +168,19 @@ def test_an_operator_in_place_whose_result_lies_elsewhere() -> None:
     assert [note.span.begin_line for note in found.notes] == [9, 7]
 
 
+def test_a_result_that_nobody_takes() -> None:
+    """It is written where the operand lies, if that is planned; it is a tile of its own otherwise."""
+    body = """
+        a{place} = pl.tile.load(x, [0, 0], [16, 16])
+        s = pl.tile.load(x, [32, 0], [4, 16])
+        pl.tile.assemble(a, s, [8, 0])
+        pl.store(a, [0, 0], out)
+    """
+    np.testing.assert_array_equal(result(body.format(place=""))[:16, :16], X[:16, :16])
+    place = ": pl.Tile[[16, 16], pl.FP32, @m0+0:1024, pl.Mem.Vec]"
+    assert fault("SIM-010", body.format(place=place), addressed=True).span.begin_line == 10
+
+
 def test_working_in_place_on_what_is_gone() -> None:
     body = """
         a: pl.Tile[[16, 16], pl.FP32, @m0+0:1024, pl.Mem.Vec] = pl.tile.load(x, [0, 0], [16, 16])

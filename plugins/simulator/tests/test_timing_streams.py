@@ -334,7 +334,7 @@ def without_barriers(items: list[Item]) -> list[Item]:
     return [item for item in items if not isinstance(item, Barrier)]
 
 
-@settings(max_examples=1500)
+@settings(max_examples=100)
 @given(items=streams())
 def test_derived_events_order_every_conflict(items: list[Item]) -> None:
     stream = derive_events(items)
@@ -343,7 +343,7 @@ def test_derived_events_order_every_conflict(items: list[Item]) -> None:
     assert find_races(stream) == []
 
 
-@settings(max_examples=1500)
+@settings(max_examples=100)
 @given(items=streams())
 def test_races_are_found_exactly_when_there_are_some(items: list[Item]) -> None:
     pairs = {(a, b) for a, b in unordered_pairs(items)}
@@ -355,7 +355,7 @@ def test_races_are_found_exactly_when_there_are_some(items: list[Item]) -> None:
     assert {b for _, b in found} == {b for _, b in pairs}, "each work that is too early is named"
 
 
-@settings(max_examples=1500)
+@settings(max_examples=100)
 @given(items=streams())
 def test_each_event_that_matters_is_missed(items: list[Item]) -> None:
     """Without any one of its events a stream has a race exactly when a pair is left without order."""
@@ -366,7 +366,7 @@ def test_each_event_that_matters_is_missed(items: list[Item]) -> None:
         assert bool(find_races(rest)) == bool(unordered_pairs(rest))
 
 
-@settings(max_examples=1500)
+@settings(max_examples=100)
 @given(items=streams().map(without_barriers))
 def test_start_times_are_the_longest_paths(items: list[Item]) -> None:
     stream = derive_events(items)
@@ -375,7 +375,7 @@ def test_start_times_are_the_longest_paths(items: list[Item]) -> None:
     assert list(simulate(stream).starts) == longest_paths(works(items))
 
 
-@settings(max_examples=1500)
+@settings(max_examples=100)
 @given(items=streams())
 def test_schedules_keep_to_the_order(items: list[Item]) -> None:
     stream = derive_events(items)
@@ -390,7 +390,7 @@ def test_schedules_keep_to_the_order(items: list[Item]) -> None:
     assert sum(schedule.works[i].cycles for i in path) == schedule.makespan
 
 
-@settings(max_examples=1500)
+@settings(max_examples=100)
 @given(order=st.permutations(range(14)), cycles=st.lists(st.integers(1, 9), min_size=28, max_size=28))
 def test_never_more_than_eight_events_are_set(order: list[int], cycles: list[int]) -> None:
     """Many loads first, computes in any order: events run out, and everything is ordered and ends all the same."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -63,13 +64,12 @@ def test_contracts_name_known_properties(name: str) -> None:
 def test_every_code_has_a_page() -> None:
     source = Path(__file__).resolve().parents[1] / "src" / "pypto_plugin_tensor"
     raised = {
-        word.strip('",')
+        word
         for path in source.glob("*.py")
         if path.name != "codes.py"
         for line in path.read_text(encoding="utf-8").splitlines()
-        if "code=" in line
-        for word in line.split('"')
-        if word.startswith("PT3")
+        for word in line.split('"')[1::2]
+        if re.fullmatch(r"PT3\d\d|PH-OT-\d+", word)
     }
     assert raised == {page.code for page in PAGES}
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from pypto_core.ir import Call, FunctionType, Level, walk
+from pypto_core.run import compile
 
 T = "pl.Tensor[[16, 64], pl.FP32]"
 TO_TILES = ("OutlineIncoreScopes", "ConvertTensorToTileOps")
@@ -64,10 +65,25 @@ KEPT = {
 }
 
 
+REASONS = {
+    "the start is used again": "what it starts from is read again",
+    "it starts from a parameter": "it starts from a tensor that the function does not make itself",
+    "trips run at the same time": "the trips of its loop may run at the same time",
+}
+
+
 @pytest.mark.parametrize("name", KEPT)
 def test_what_has_to_stay(kit: Any, name: str) -> None:
     before = lowered(kit, PARAMS, KEPT[name])
     assert kit.apply(before, OPTIMIZE) is before
+    hints = compile(kit.main(PARAMS, KEPT[name], T), backend="910b", host=kit.host).hints
+    [hint] = [h for h in hints if h.code == "PH-OT-001"]
+    assert REASONS[name] in hint.message and dict(hint.facts)["kernel"] == "step"
+
+
+def test_what_is_merged_is_no_hint(kit: Any) -> None:
+    hints = compile(kit.main(PARAMS, STEP, T), backend="910b", host=kit.host).hints
+    assert not [h for h in hints if h.code == "PH-OT-001"]
 
 
 @pytest.mark.parametrize(("second", "same"), [("w", False), ("x", True)])

@@ -159,7 +159,11 @@ def _planned(
     M, N, K = extents
     backend = machine.backend
     assert backend is not None
-    step = fields.get("align_k", backend.fractal_alignment)
+    # A block of K is whole fractals of the operands: of one-byte elements those are twice as long.
+    fractal = backend.cost_model.mad_k_fractal_bytes // product.lhs_type.dtype.element_bytes
+    step = max(fields.get("align_k", backend.fractal_alignment), fractal)
+    if step > backend.fractal_alignment:
+        fields = {**fields, "align_k": step, "min_k": max(step, fields.get("min_k", backend.min_l0_tile_dim))}
     if K % step:
         hints.about(
             ODD_K,

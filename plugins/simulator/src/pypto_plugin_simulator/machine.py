@@ -265,12 +265,16 @@ class BytesMachine:
         kind = var.type if var is not None and isinstance(var.type, TileType) else call.type
         assert isinstance(kind, TileType)
         name = base_name(var.name_hint) if var is not None else call.name
-        place = (
-            place_of(run, frame, self.memories(frame), var, self.has_addresses(frame), span) if var else None
-        )
+        memories = self.memories(frame)
+        place = None if var is None else place_of(run, frame, memories, var, self.has_addresses(frame), span)
         event = Event(f"{call.name} writes '{name}'", call.span if call.span.is_valid else span)
         onto = done.onto
-        if onto is not None and (memref_of(kind) is not None or (var is None and done.writes)):
+        placed = (
+            memref_of(kind) is not None
+            if var is not None
+            else onto is not None and memories.holds(onto.arena)
+        )
+        if onto is not None and placed:
             tile = self._in_place(done, onto, place, event, name)
         else:
             mark = self.ledger.record(event)

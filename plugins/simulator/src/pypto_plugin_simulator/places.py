@@ -81,6 +81,10 @@ class Memories:
         """Bytes that nothing else has."""
         return Arena(space, self.name(name), size)
 
+    def holds(self, arena: Arena) -> bool:
+        """Whether an arena is one of the plan's, not bytes made up for a tile without a place."""
+        return any(arena is known for known in (*self.arenas.values(), *self.allocations.values()))
+
     def keep(self) -> Callable[[], None]:
         """What gives every memory its present bytes and marks again."""
         arenas = (*self.arenas.values(), *self.allocations.values())

@@ -67,4 +67,11 @@ PAGES = (
         "parts that leave gaps between those rows, nor for operators along columns of several matrices at once. "
         "Loop over the leading axes, or reshape first.",
     ),
+    CodePage(
+        "PH-OT-001",
+        "A tensor is made in each trip of a loop",
+        "A loop hands a tensor on from trip to trip, and a kernel computes the next one from it. Where the kernel has "
+        "read all of the old one before it writes, is called in one place, and nothing else looks at what the loop "
+        "started from, both lie in one place. The hint says what stands against that.",
+    ),
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import attrs
@@ -28,12 +29,14 @@ from pypto_core.ir import (
     SeqStmts,
     Stmt,
     Submit,
+    TensorType,
     TupleGetItemExpr,
     Var,
+    base_name,
     flatten,
     last_yield,
+    map_functions,
     replace,
-    seq,
     substitute,
     types_equal,
     used_vars,
@@ -43,71 +46,112 @@ from pypto_plugin_tensor.storage import Storage
 
 
 def optimize_orch_tensors(program: Program, ctx: Any) -> Program:
-    """The program with such tensors in one place; the same object when it has none."""
-    while (found := _first(program)) is not None:
-        function, merge = found
-        functions = dict(program.functions)
-        functions[merge.kernel] = _merged_kernel(functions[merge.kernel], merge)
-        functions[function.name] = _Merging(merge).visit(function)
-        program = replace(program, functions=functions.values())
+    """The program with such tensors in one place; the same object when it has none.
+
+    What has to stay as it is, is reported as a hint (PH-OT-001), with what stands against it.
+    """
+    while True:
+        found = list(_candidates(program))
+        merges = {c.kernel.name: c for c in found if not c.obstacle}
+        if not merges:
+            break
+        program = map_functions(program, partial(_changed, merges=merges))
+    for candidate in found if ctx is not None else ():
+        _report(candidate, ctx)
     return program
 
 
-def _first(program: Program) -> tuple[Function, Merge] | None:
-    calls = Counter(n.op.name for f in program for n in walk(f.body) if isinstance(n, Call | Submit))
-    for function in program:
-        for merge in () if function.is_incore else _merges(function, program.functions, calls):
-            return function, merge
-    return None
+@attrs.frozen(eq=False, kw_only=True)
+class Candidate:
+    """A call of ``kernel`` whose argument ``kept`` is carried, and whose argument ``gone`` is made by ``create``.
 
+    ``obstacle``: why both can't be one; empty when they can.
+    """
 
-@attrs.frozen(eq=False)
-class Merge:
-    """The call of ``kernel``, its argument ``kept`` that is carried, and ``gone`` for what ``create`` makes."""
-
-    kernel: str
+    kernel: Function
+    function: str
     kept: int
     gone: int
     create: AssignStmt
+    arg: IterArg
+    obstacle: str
 
 
-def _merges(function: Function, functions: Mapping[str, Function], calls: Counter[str]) -> Iterator[Merge]:
-    """What can be merged in the loops of a function's own sequence of statements."""
-    stmts = flatten(function.body)
-    loops = [(i, s) for i, s in enumerate(stmts) if isinstance(s, ForStmt) and s.kind is ForKind.Sequential]
-    if not loops:
-        return
-    storage = Storage(function.body, functions)
-    for position, loop in loops:
-        for index, arg in enumerate(loop.iter_args):
-            found = _merge(loop, index, functions, calls)
-            if found is not None and _is_private(arg, stmts, position, storage):
-                yield found
+def _candidates(program: Program) -> Iterator[Candidate]:
+    """What might be merged in loops that stand in a function's own sequence of statements; one per kernel."""
+    calls = Counter(n.op.name for f in program for n in walk(f.body) if isinstance(n, Call | Submit))
+    seen: set[str] = set()
+    for function in program:
+        stmts = flatten(function.body)
+        loops = [(i, s) for i, s in enumerate(stmts) if isinstance(s, ForStmt) and s.iter_args]
+        if function.is_incore or not loops:
+            continue
+        storage = Storage(function.body, program.functions)
+        for position, loop in loops:
+            shape = _Trip(loop, program.functions)
+            for index, arg in enumerate(loop.iter_args):
+                found = shape.match(index)
+                if found is None or found[0].name in seen:
+                    continue
+                kernel, kept, gone, create = found
+                obstacle = (
+                    "the trips of its loop may run at the same time" if loop.kind is not ForKind.Sequential
+                    else f"'{kernel.name}' is called in {calls[kernel.name]} places" if calls[kernel.name] != 1
+                    else _not_in_place(kernel, kept, gone)
+                    or _looked_at(arg, stmts, position, storage)
+                )  # fmt: skip
+                if not obstacle:
+                    seen.add(kernel.name)
+                yield Candidate(
+                    kernel=kernel,
+                    function=function.name,
+                    kept=kept,
+                    gone=gone,
+                    create=create,
+                    arg=arg,
+                    obstacle=obstacle,
+                )
 
 
-def _merge(loop: ForStmt, index: int, functions: Mapping[str, Function], calls: Counter[str]) -> Merge | None:
-    arg, tail, body = loop.iter_args[index], last_yield(loop.body), flatten(loop.body)
-    if tail is None:
-        return None
-    made = {s.var: s for s in body if isinstance(s, AssignStmt)}
-    call, result = _call_of(tail.values[index], made)
-    kernel = functions.get(call.op.name) if call is not None else None
-    if call is None or kernel is None or not kernel.is_incore or calls[kernel.name] != 1:
-        return None
-    uses = Counter(v for stmt in body for v in _occurrences(stmt))
-    kept = [i for i, a in enumerate(call.args) if a is arg]
-    gone = _returned(kernel, result, functions)
-    if len(kept) != 1 or gone is None or uses[arg] != 1:
-        return None
-    buffer = call.args[gone]
-    create = made.get(buffer) if isinstance(buffer, Var) else None
-    if create is None or not _is_create(create) or uses[create.var] != 1:
-        return None
-    [position] = kept
-    before, after = kernel.params[position], kernel.params[gone]
-    if kernel.param_directions[position] is not ParamDirection.In or not types_equal(before.type, after.type):
-        return None
-    return Merge(kernel.name, position, gone, create) if _read_first(kernel, before, after) else None
+class _Trip:
+    """The body of one loop: what it makes, and how often it uses what."""
+
+    def __init__(self, loop: ForStmt, functions: Mapping[str, Function]) -> None:
+        self.loop, self.functions = loop, functions
+        body = flatten(loop.body)
+        self.tail = last_yield(loop.body)
+        self.made = {s.var: s for s in body if isinstance(s, AssignStmt)}
+        self.uses = Counter(v for stmt in body for v in _occurrences(stmt))
+
+    def match(self, index: int) -> tuple[Function, int, int, AssignStmt] | None:
+        """The kernel that replaces a carry by a tensor of this trip, both arguments, and where the tensor is made."""
+        arg = self.loop.iter_args[index]
+        if self.tail is None or not isinstance(arg.type, TensorType):
+            return None
+        call, result = _call_of(self.tail.values[index], self.made)
+        kernel = self.functions.get(call.op.name) if call is not None else None
+        if call is None or kernel is None or not kernel.is_incore:
+            return None
+        kept = [i for i, a in enumerate(call.args) if a is arg]
+        gone = _returned(kernel, result, self.functions)
+        buffer = call.args[gone] if gone is not None else None
+        create = self.made.get(buffer) if isinstance(buffer, Var) else None
+        if len(kept) != 1 or gone is None or create is None or not _is_create(create):
+            return None
+        if self.uses[arg] != 1 or self.uses[create.var] != 1:
+            return None
+        return kernel, kept[0], gone, create
+
+
+def _report(candidate: Candidate, ctx: Any) -> None:
+    name = base_name(candidate.arg.name_hint)
+    ctx.hint(
+        "PH-OT-001",
+        f"'{name}' gets a tensor of its own in each trip of its loop: {candidate.obstacle}",
+        candidate.create.span,
+        facts=[("function", candidate.function), ("kernel", candidate.kernel.name)],
+        remedy="let the kernel write the tensor itself: pass it as pl.InOut, or assign to a window of it",
+    )
 
 
 def _call_of(value: Any, made: dict[Var, AssignStmt]) -> tuple[Call | None, int]:
@@ -133,29 +177,33 @@ def _returned(kernel: Function, index: int, functions: Mapping[str, Function]) -
     return next((i for i, p in enumerate(kernel.params) if p is place.root), None)
 
 
-def _read_first(kernel: Function, before: Var, after: Var) -> bool:
-    """Whether the last use of one parameter comes ahead of the first one of the other."""
+def _not_in_place(kernel: Function, kept: int, gone: int) -> str:
+    """Why a kernel can't write one parameter's memory in place of the other's; empty when it can."""
+    before, after = kernel.params[kept], kernel.params[gone]
+    if kernel.param_directions[kept] is not ParamDirection.In or not types_equal(before.type, after.type):
+        return f"'{kernel.name}' writes both, or they are of different types"
     reads = [i for i, s in enumerate(flatten(kernel.body)) if before in used_vars(s)]
     writes = [i for i, s in enumerate(flatten(kernel.body)) if after in used_vars(s)]
-    return bool(writes) and (not reads or reads[-1] < writes[0])
+    if not writes or (reads and reads[-1] >= writes[0]):
+        return f"'{kernel.name}' still reads the old one when it writes the new one"
+    return ""
 
 
-def _is_private(arg: IterArg, stmts: tuple[Stmt, ...], position: int, storage: Storage) -> bool:
-    """Whether a carry starts from a tensor of this function that nothing looks at from the loop on."""
+def _looked_at(arg: IterArg, stmts: tuple[Stmt, ...], position: int, storage: Storage) -> str:
+    """Why what a carry starts from is not this loop's alone; empty when it is a tensor that nothing else looks at."""
     place = storage.of(arg.init_value)
     made = next(
         (s for s in stmts[:position] if isinstance(s, AssignStmt) and place and s.var is place.root), None
     )
     if place is None or not place.whole or made is None or not _is_create(made):
-        return False
+        return "it starts from a tensor that the function does not make itself"
     loop = stmts[position]
-    starts = (
-        [a for a in loop.iter_args if a.init_value is arg.init_value] if isinstance(loop, ForStmt) else []
-    )
-    if len(starts) != 1:
-        return False
+    assert isinstance(loop, ForStmt)
     later = [replace(loop, iter_args=(), return_vars=()), *stmts[position + 1 :]]
-    return all(storage.root(v) is not place.root for stmt in later for v in used_vars(stmt))
+    others = [a for a in loop.iter_args if a.init_value is arg.init_value and a is not arg]
+    if others or any(storage.root(v) is place.root for stmt in later for v in used_vars(stmt)):
+        return "what it starts from is read again"
+    return ""
 
 
 def _is_create(stmt: AssignStmt) -> bool:
@@ -169,37 +217,38 @@ def _occurrences(stmt: Stmt) -> list[Var]:
     ]
 
 
-def _merged_kernel(kernel: Function, merge: Merge) -> Function:
-    """The kernel with one parameter for both."""
-    kept, gone = kernel.params[merge.kept], kernel.params[merge.gone]
-    ways = list(kernel.param_directions)
-    ways[merge.kept] = ParamDirection.InOut
+def _changed(function: Function, merges: Mapping[str, Candidate]) -> Function:
+    """A function with one parameter for both where it is a kernel, and without the tensors where it is a caller."""
+    own = merges.get(function.name)
+    if own is None:
+        return _Merging(merges).visit(function)
+    kept, gone = function.params[own.kept], function.params[own.gone]
+    ways = list(function.param_directions)
+    ways[own.kept] = ParamDirection.InOut
     return replace(
-        kernel,
-        params=tuple(p for p in kernel.params if p is not gone),
-        param_directions=tuple(w for i, w in enumerate(ways) if i != merge.gone),
-        body=substitute(kernel.body, {gone: kept}),
+        function,
+        params=tuple(p for p in function.params if p is not gone),
+        param_directions=tuple(w for i, w in enumerate(ways) if i != own.gone),
+        body=substitute(function.body, {gone: kept}),
     )
 
 
 class _Merging(Mutator):
-    def __init__(self, merge: Merge) -> None:
+    def __init__(self, merges: Mapping[str, Candidate]) -> None:
         super().__init__()
-        self.merge = merge
+        self.merges = merges
+        self.created = {c.create for c in merges.values()}
 
     def visit_assign_stmt(self, node: AssignStmt) -> Stmt:
         """The tensor is not made any more."""
-        if node is not self.merge.create:
+        if node not in self.created:
             return super().visit_assign_stmt(node)
         return SeqStmts((), leading_comments=node.leading_comments) if node.leading_comments else EMPTY
-
-    def visit_seq_stmts(self, node: SeqStmts) -> Stmt:
-        """Without what is gone."""
-        return seq([self.visit(s) for s in node.stmts], node.span)
 
     def visit_call(self, node: Call) -> Any:
         """The kernel's call lacks the tensor."""
         new = super().visit_call(node)
-        if node.op.name != self.merge.kernel or not isinstance(new, Call):
+        merge = self.merges.get(node.op.name) if isinstance(node.op, GlobalVar) else None
+        if merge is None or not isinstance(new, Call):
             return new
-        return replace(new, args=tuple(a for i, a in enumerate(new.args) if i != self.merge.gone))
+        return replace(new, args=tuple(a for i, a in enumerate(new.args) if i != merge.gone))
