@@ -1,8 +1,8 @@
 """Programs from text. The text is read and never executed.
 
 Module-level statements that mean something are read one by one: imports of the language, constants, symbolic extents,
-declared allocations, decorated functions and classes. Imports of anything else, plain functions and classes are passed
-over; using their names inside of a kernel is an error.
+declared allocations, decorated functions and classes. A kernel under ``@pl.jit`` is read as its annotations say.
+Imports of anything else, plain functions and classes are passed over; using their names inside of a kernel is an error.
 """
 
 from __future__ import annotations
@@ -156,7 +156,12 @@ class _Reader:
 def _options(ctx: Context, node: ast.FunctionDef) -> Options | None:
     decorator = kernel_decorator(ctx, node)
     if decorator is not None and decorator_path(ctx, decorator) in JIT_KINDS:
-        raise ctx.fail(ParserSyntaxError, "a function of a program is decorated with @pl.function", decorator)
+        raise ctx.fail(
+            ParserSyntaxError,
+            "a function of a program is decorated with @pl.function",
+            decorator,
+            "write @pl.function(type=…), or move the kernel out of the program",
+        )
     return None if decorator is None else decorator_options(ctx, decorator)
 
 

@@ -9,6 +9,7 @@ from pypto_core.ops.aliasing import (
     scratch_arguments,
     touches_memory,
     written_arguments,
+    written_span,
 )
 from pypto_core.ops.buffers import BufferAccess, BufferEffect, BufferResult, BufferUse
 from pypto_core.ops.kinds import CHECKS, OPERAND_KINDS, OPERAND_TEXT, Kind, kind_remedy
@@ -89,4 +90,5 @@ __all__ = [
     "window_read",
     "write_union",
     "written_arguments",
+    "written_span",
 ]

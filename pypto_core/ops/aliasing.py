@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pypto_core.ir import ArgEffect, AtomicType, Call, TileType
+from pypto_core.ir import ArgEffect, AtomicType, Call, MakeTuple, TileLayout, TileType, static_shape
 from pypto_core.ops.opdef import Access, OpDef
 from pypto_core.ops.registry import op_of
 
@@ -59,6 +59,32 @@ def alias_forbidden(call: Call) -> tuple[int, ...]:
         return tuple(tiles)
     forbidden = {*op.memory.forbids_alias, *scratch_arguments(call), *((0,) if _widens(op, call) else ())}
     return tuple(i for i in tiles if i in forbidden)
+
+
+def written_span(call: Call) -> tuple[int, int] | None:
+    """The bytes, counted from the result's first, between which a call changes its result.
+
+    None where that is all of it, or where the part is not at a constant place in rows that follow each other. Bytes
+    between the rows of the part count as changed.
+    """
+    op = op_of(call)
+    part = op.memory.writes_part if op is not None and op.memory is not None else None
+    if part is None:
+        return None
+    source, whole, offset = call.args[part[0]].type, call.type, call.args[part[1]]
+    if (
+        not isinstance(source, TileType)
+        or not isinstance(whole, TileType)
+        or not isinstance(offset, MakeTuple)
+    ):
+        return None
+    rows, extents, at = static_shape(source.shape), static_shape(whole.shape), static_shape(offset.elements)
+    packed = whole.view.layout[:2] == (TileLayout.row_major, TileLayout.none_box) and not whole.view.stride
+    if rows is None or extents is None or at is None or len(rows) != 2 or len(extents) != 2 or not packed:
+        return None
+    first = at[0] * extents[1] + at[1]
+    last = first + (rows[0] - 1) * extents[1] + rows[1]
+    return whole.dtype.storage_bytes(first), whole.dtype.storage_bytes(last)
 
 
 def _widens(op: OpDef, call: Call) -> bool:

@@ -88,6 +88,7 @@ class OpMemory:
     ``inplace_safe``: whether the result may share a buffer with an operand that dies here.
     ``forbids_alias``: operands that the result may never share a buffer with.
     ``view_of``: index of the operand that the result is a window or reinterpretation of.
+    ``writes_part``: (source, offset) operands of one that changes no more of the result than the source covers there.
     """
 
     inputs: tuple[tuple[MemorySpace, ...] | None, ...] = ()
@@ -97,6 +98,7 @@ class OpMemory:
     forbids_alias: tuple[int, ...] = ()
     view_of: int | None = None
     access: Access = Access.FULL
+    writes_part: tuple[int, int] | None = None
 
 
 Deducer = Callable[[tuple[Expr, ...], Mapping[str, Any]], Type]

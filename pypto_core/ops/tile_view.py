@@ -315,7 +315,7 @@ OPS = (
         summary="write a tile into a part of another",
         params=(tile("target"), tile("source"), dims("offset")),
         deduce=deduce_assemble,
-        memory=OpMemory(inputs=(None, None, None), output=INHERIT, view_of=0),
+        memory=OpMemory(inputs=(None, None, None), output=INHERIT, view_of=0, writes_part=(1, 2)),
         effects={0: ArgEffect.ReadWrite},
         pure=False,
     ),

@@ -1,7 +1,7 @@
 """The manual says what happens: its Python and its commands are executed, and what it shows of their output appears.
 
 A page is one session in an empty folder. A block with a title is a file; other Python blocks share their names from
-block to block. Shell blocks are lines of ``pypto``, ``pytest``, ``python``, ``cd`` and ``pip install -e FOLDER``. A
+block to block. Shell blocks are lines of ``pypto``, ``pytest``, ``python``, ``sed``, ``cd`` and ``pip install -e FOLDER``. A
 ``text`` block after one of them shows lines of its output, in order; ``...`` stands for lines in between. A comment
 ``<!-- not run: reason -->`` excuses the block that follows it.
 """
@@ -107,6 +107,8 @@ class Session:
                 done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
                 said.write(done.stdout + done.stderr)
                 code = done.returncode
+            case ["sed", *_]:
+                subprocess.run(["bash", "-c", line], check=True)
             case _:
                 raise AssertionError(f"the manual's test does not know the command: {line}")
         wanted = re.search(r"#.*exit code (\d+)", line)

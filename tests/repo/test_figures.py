@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks import __main__ as harness
-from benchmarks.figures import Figure, best_of, growth
+from benchmarks.figures import Figure, best_of, best_of_both, growth
 
 ROOT = Path(__file__).resolve().parents[2]
 seconds = st.floats(min_value=1e-9, max_value=1e3)
@@ -133,3 +133,11 @@ def test_json_is_json_even_with_nothing_to_run(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(harness, "ROOT", tmp_path)
     result = CliRunner().invoke(harness.main, ["--json"])
     assert (result.exit_code, json.loads(result.stdout)) == (0, [])
+
+
+def test_two_are_timed_in_turns() -> None:
+    calls: list[str] = []
+    first, second = best_of_both(lambda: calls.append("a"), lambda: calls.append("b"), repeat=3)
+    # One call that is not counted and one that is, of each, three times over.
+    assert "".join(calls) == "aabb" * 3
+    assert 0 <= first < 1 and 0 <= second < 1

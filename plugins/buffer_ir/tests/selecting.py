@@ -3,39 +3,21 @@
 from __future__ import annotations
 
 from functools import cache
-from types import ModuleType
 from typing import Any
 
 from buffer_parts import FP32_64, source
 
 from pypto_core.diagnostics import DiagnosticError
-from pypto_core.host import Host, PluginInfo, hookimpl, load_host
+from pypto_core.host import Host, load_host
 from pypto_core.ir import Function, FunctionIRStage, Program
 from pypto_core.run import Compiled, compile
-from pypto_plugin_buffer_ir.passes import PASSES
 from pypto_plugin_buffer_ir.select.decide import why_tile
 
 
 @cache
 def host() -> Host:
-    """What is installed, with the passes of this plugin."""
-    found = load_host()
-    return found if PASSES[0].name in found.passes else load_host(extra_plugins=[_registering()])
-
-
-def _registering() -> ModuleType:
-    module = ModuleType("buffer_passes.plugin")
-
-    def pypto_plugin() -> PluginInfo:
-        return PluginInfo("buffer_passes", "the passes under test")
-
-    def pypto_passes() -> Any:
-        return PASSES
-
-    for hook in (pypto_plugin, pypto_passes):
-        hook.__module__ = module.__name__
-        setattr(module, hook.__name__, hookimpl(hook))
-    return module
+    """What is installed."""
+    return load_host()
 
 
 class _Stop:

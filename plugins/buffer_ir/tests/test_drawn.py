@@ -57,19 +57,19 @@ def same(program: Program, made: Program, dims: dict[str, int]) -> None:
             np.testing.assert_array_equal(got[name], value, err_msg=f"{engine} {dims}")
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(SEEDS, st.integers(2, 14), PLANNERS)
 def test_kernels_of_the_table(seed, size, planner):
     check(drawn(seed, size, beyond=0), planner)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(SEEDS, st.integers(2, 14), st.integers(5, 40), PLANNERS)
 def test_kernels_beyond_the_table(seed, size, beyond, planner):
     check(drawn(seed, size, beyond), planner, NUMBERS[1:2])
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(SEEDS, PLANNERS)
 def test_kernels_of_the_matrix_unit(seed, planner):
     check(drawn_cube(seed), planner, NUMBERS[:1])
@@ -78,7 +78,7 @@ def test_kernels_of_the_matrix_unit(seed, planner):
 def test_the_draw_covers_the_table():
     """Most of what can be selected is drawn, and most of what is drawn is selected."""
     seen: set[str] = set()
-    for seed in range(150):
+    for seed in range(80):
         program = drawn(seed, 14, 0)
         seen |= {
             node.op.name

@@ -9,6 +9,7 @@ from buffer_parts import FP32_64, PLANNERS, calls, counted, in_buffers, lowered,
 
 import pypto_core.language as pl
 from pypto_core.diagnostics import InternalError, UserError, VerificationError
+from pypto_core.host import load_host
 from pypto_core.ir import (
     BUFFER_IR_SELECTED,
     AssignStmt,
@@ -26,6 +27,7 @@ from pypto_core.ir import (
     structural_equal,
     walk_stmts,
 )
+from pypto_core.run import PassContext, Pipeline
 from pypto_core.text import dumps, loads, print_program
 from pypto_plugin_buffer_ir.lower.calls import LOWERINGS
 from pypto_plugin_buffer_ir.rules import RULES
@@ -506,6 +508,18 @@ def test_functions_are_chosen_by_their_attribute():
     assert taken["k"].ir_stage is FunctionIRStage.Buffer
     assert taken["k"].attrs[BUFFER_IR_SELECTED] is True
     assert taken["k"].param_directions == kernel.param_directions
+
+
+@pytest.mark.parametrize("planner", PLANNERS)
+def test_a_pipeline_of_ones_own_needs_no_selection(planner):
+    host = load_host()
+    program = planned(source("pl.store(pl.load(a, [0, 0], [16, 64]), [0, 0], o)"), planner)
+    pipeline = Pipeline.of([host.passes["LowerTileToBuffer"]], host.properties, planner=planner)
+    context = PassContext(planner=planner, host=host, verification="BASIC")
+    done = pipeline.run(program, context)
+    assert done.program["k"].ir_stage is FunctionIRStage.Buffer
+    assert "BufferIR" in done.held
+    assert pipeline.run(done.program, context).program is done.program
 
 
 @pytest.mark.parametrize("planner", PLANNERS)

@@ -56,6 +56,9 @@ PLAIN = {
     "assemble into a tile": "pl.assemble(pl.exp(x), pl.neg(y[0:8, :]), [8, 0])",
     "row_expand": "pl.row_expand(x, pl.row_sum(y))", "col_expand": "pl.col_expand(x, pl.col_sum(y))",
     "fmod": "pl.fmod(x, pl.add(pl.abs(y), 1.0))", "read": "pl.mul(x, pl.read(pl.exp(y), [3, 5]))",
+    "rem": "pl.tensor.rem(x, pl.add(pl.abs(y), 1.0))", "expand_clone": "pl.expand_clone(pl.row_sum(x), y)",
+    "stretched both ways": "pl.mul(pl.expand_clone(x[0:1, :], y), pl.expand_clone(y[:, 0:1], x))",
+    "axes that are missing": "pl.add(x, pl.reshape(y[0:1, :], [64]))",
     "create and fill": "pl.add(pl.create_tensor([16, 64], dtype=pl.FP32, init_value=0.5), x)",
 }  # fmt: skip
 
@@ -65,6 +68,44 @@ def test_element_by_element(kit: Any, name: str) -> None:
     program = kernel(kit, PLAIN[name], X, x=X, y=Y)
     kit.prove(kit.front(program), *TO_TILES, holds=["SplitIncoreOrch", "IncoreTileOps"])
     kit.everywhere(program)
+
+
+def test_integers_bit_by_bit(kit: Any) -> None:
+    kind = tensor("16, 64", "pl.INT16")
+    program = kernel(kit, "pl.xor(pl.and_(i, j), pl.or_(pl.and_(j, 255), i))", kind, i=kind, j=kind)
+    kit.prove(kit.front(program), *TO_TILES, holds=["IncoreTileOps"])
+    kit.everywhere(program)
+
+
+def test_reductions_that_drop_their_axis(kit: Any) -> None:
+    program = kernel(kit, "pl.row_sum(x, keep_dim=False)", tensor("16"), x=X)
+    kit.prove(kit.front(program), *TO_TILES, holds=["IncoreTileOps"])
+    kit.everywhere(program)
+
+
+def test_lists_of_tensors(kit: Any) -> None:
+    program = kit.main(
+        f"x: {X}, out: pl.Out[{X}]",
+        """
+        with pl.at(level=pl.Level.CORE_GROUP, name_hint="k"):
+            parts = [pl.mul(x[k * 4:(k + 1) * 4, :], 2.0) for k in range(4)]
+            out[0:4, :] = parts[3]
+            out[4:8, :] = parts[0]
+            out[8:16, :] = pl.neg(x[0:8, :])
+        return out
+        """,
+        X,
+    )
+    kit.prove(kit.front(program), *TO_TILES, holds=["IncoreTileOps"])
+    kit.everywhere(program)
+
+
+def test_notes_of_operators_stay(kit: Any) -> None:
+    note = 'attrs={"mark": 7}'
+    program = kernel(kit, f"pl.tensor.exp(pl.tensor.slice(x, [16, 64], [0, 0], {note}), {note})", X, x=X)
+    after = kit.apply(kit.front(program), *TO_TILES)
+    marked = [n.name for f in after for n in walk(f.body) if isinstance(n, Call) and n.attrs.get("mark") == 7]
+    assert marked == ["tile.load", "tile.exp"]
 
 
 @pytest.mark.parametrize("what", ["max", "min", "sum", "prod"])
@@ -295,17 +336,18 @@ def test_both_cores_in_one_kernel(kit: Any, backend: str) -> None:
 
 # -- what can't be
 
-REFUSED = {
-    "PT372": ("pl.exp(x[0:n, :])", "extent 0 of"),
-    "PT373": ("pl.matmul_acc(x, a, b)", "is no matrix product"),
-    "PT374": ("pl.gather(x, index=idx, dim=0)", "along the last axis"),
-    "PT377": ("pl.matmul(t, t)", "multiplies matrices"),
-}
+REFUSED = (
+    ("PT372", "pl.exp(x[0:n, :])", "extent 0 of"),
+    ("PT373", "pl.matmul_acc(x, a, b)", "is no matrix product"),
+    ("PT374", "pl.gather(x, index=idx, dim=0)", "along the last axis"),
+    ("PT374", "pl.tensor.cmp(x, x)", "no tile operator does what 'tensor.cmp' does"),
+    ("PT376", "pl.gather_row(x, pl.exp(x), idx)", "rows are picked from whole tensors in memory"),
+    ("PT377", "pl.matmul(t, t)", "multiplies matrices"),
+)
 
 
-@pytest.mark.parametrize("code", REFUSED)
-def test_what_no_tile_can_do(kit: Any, code: str) -> None:
-    expression, message = REFUSED[code]
+@pytest.mark.parametrize(("code", "expression", "message"), REFUSED)
+def test_what_no_tile_can_do(kit: Any, code: str, expression: str, message: str) -> None:
     program = kit.main(
         f"x: {tensor('16, 16')}, a: {tensor('16, 16', B)}, b: {tensor('16, 16', B)}, n: pl.Scalar[pl.INDEX], "
         f"idx: {tensor('16, 16', I)}, t: {tensor('2, 16, 16')}, out: pl.Out[{tensor('16, 16')}]",

@@ -129,11 +129,17 @@ PASSES = (
     Pass(
         contract=_contract(
             "LowerTileToBuffer",
-            requires=_KERNELS | {_SELECTED, _LEGALIZED},
+            requires=_KERNELS | {_LEGALIZED},
             produces=_KERNELS | {_SELECTED, "BufferIR"},
-            order=tuple(
-                strictly_after(name, "it works on tiles, of which a kernel on buffers has none")
-                for name in _LAST
+            order=(
+                strictly_after(
+                    "SelectBufferIRFunctions",
+                    "only chosen kernels are written; all where nobody was asked to choose",
+                ),
+                *(
+                    strictly_after(name, "it works on tiles, of which a kernel on buffers has none")
+                    for name in _LAST
+                ),
             ),
             role=Role.OPTIMISE,
             touches=frozenset({"ir.calls"}),

@@ -41,6 +41,7 @@ from pypto_core.ir import (
     last_yield,
 )
 from pypto_core.ops import alias_forbidden, alias_source, is_view, touches_memory
+from pypto_plugin_memory.window import apart_or_itself
 
 Tag = object
 Segment = tuple[int, int, Tag]
@@ -318,6 +319,8 @@ class _Auditor:
                 if (theirs.low, theirs.high) != (mine.low, mine.high):
                     self.say(var, f"{call.op.name} works in place, but not where '{name}' lies", span)
             elif theirs.low < mine.high and mine.low < theirs.high:
+                if apart_or_itself(call, (theirs.low, theirs.high), mine.low):
+                    continue
                 if index in forbidden:
                     self.say(var, f"{call.op.name} can't write over its operand '{name}'", span)
                 elif theirs.low != mine.low:

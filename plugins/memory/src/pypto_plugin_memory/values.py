@@ -39,10 +39,12 @@ from pypto_core.ir import (
     flatten,
     last_yield,
     physical_bytes,
+    static_dim,
 )
 from pypto_core.ops import alias_forbidden, alias_source, is_view, touches_memory
 from pypto_plugin_memory.spans import Interval, merged
 from pypto_plugin_memory.storage import memref_of
+from pypto_plugin_memory.window import apart_or_itself
 
 Window = tuple[int, int]
 FOREVER = 1 << 60
@@ -106,6 +108,11 @@ class Value:
     def window(self) -> Window:
         """The bytes of its base that it takes up."""
         return window_of(self.memref)
+
+    @property
+    def start(self) -> int | None:
+        """Its first byte in its base; None when that is known at run time only."""
+        return static_dim(self.memref.byte_offset)
 
     def lives(self) -> list[tuple[Window, list[Interval]]]:
         """When which of its bytes are alive."""
@@ -301,7 +308,10 @@ class _Walker:
                 continue
             if index == reused:
                 continue
-            part = window_of(memref) != operand.window and touches_memory(call)
+            read = window_of(memref)
+            part = read != operand.window and touches_memory(call)
+            if part and memref.base is value.memref.base and apart_or_itself(call, read, value.start):
+                continue
             if index in forbidden or part:
                 value.apart.append(operand)
             else:

@@ -17,6 +17,7 @@ from pypto_core.ir import (
     mul,
     static_shape,
 )
+from pypto_core.ops import written_span
 
 
 def position(layout: ElementMap, index: tuple[Expr, ...]) -> Expr:
@@ -69,3 +70,16 @@ def _in_bytes(element: Expr, dtype: DataType, span: Span) -> Expr:
             remedy="two elements share a byte: start the slice at an even constant column",
         )
     return const_index(element.value // 2)
+
+
+def apart_or_itself(call: Call, read: tuple[int, int], start: int | None) -> bool:
+    """Whether a call that changes a part of its result leaves the bytes ``read`` alone, or writes them as they are.
+
+    ``start``: the result's first byte. What spans the very bytes that are written is the part itself: rows and pitch of
+    a part follow from its span.
+    """
+    span = written_span(call)
+    if span is None or start is None:
+        return False
+    begin, end = start + span[0], start + span[1]
+    return read == (begin, end) or read[1] <= begin or end <= read[0]

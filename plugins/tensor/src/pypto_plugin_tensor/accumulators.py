@@ -7,11 +7,14 @@ from collections.abc import Iterator
 from pypto_core.ir import (
     AssignStmt,
     Call,
+    Expr,
     ForStmt,
     Function,
     IfStmt,
+    MakeTuple,
     Stmt,
     TensorType,
+    TupleGetItemExpr,
     Var,
     WhileStmt,
     last_yield,
@@ -31,6 +34,7 @@ def find_accumulators(function: Function) -> frozenset[Var]:
     made: set[Var] = set()
     aliases: dict[Var, Var] = {}
     meets: dict[Var, list[Var]] = {}
+    tuples: dict[Expr, MakeTuple] = {}
     for stmt in walk_stmts(function.body):
         if isinstance(stmt, AssignStmt):
             if isinstance(stmt.value, Call) and stmt.value.name in _PRODUCTS:
@@ -39,6 +43,12 @@ def find_accumulators(function: Function) -> frozenset[Var]:
                 made.add(stmt.var)
             elif isinstance(stmt.value, Var):
                 aliases[stmt.var] = stmt.value
+            elif isinstance(stmt.value, MakeTuple):
+                tuples[stmt.var] = stmt.value
+            elif isinstance(stmt.value, TupleGetItemExpr) and stmt.value.tuple in tuples:
+                element = tuples[stmt.value.tuple].elements[stmt.value.index]
+                if isinstance(element, Var):
+                    aliases[stmt.var] = element
         for result, ways in _meetings(stmt):
             meets.setdefault(result, []).extend(ways)
     for alias, source in aliases.items():

@@ -7,6 +7,7 @@ from typing import Any
 
 from pypto_core.diagnostics import UserError
 from pypto_core.ir import (
+    INDEX_ONE,
     Call,
     ConstFloat,
     ConstInt,
@@ -27,11 +28,13 @@ from pypto_plugin_tensor.values import Tile, Value
 
 _SCRATCHED = frozenset(
     [f"row_{what}" for what in ("max", "min", "sum", "prod", "argmax", "argmin")]
-    + ["col_argmax", "col_argmin", "transpose"]
+    + ["col_argmax", "col_argmin", "transpose", "rem", "rems", "xor", "xors"]
 )
 """Operators whose instruction needs a scratch tile as large as its source."""
 _MIXED = {"add": "add", "sub": "sub", "mul": "mul", "div": "div", "maximum": "max", "minimum": "min"}
 """Element-wise operators and the operators that do the same with one value per row or column."""
+_OTHERWISE = frozenset({"cmp", "cmps"})
+"""Operators whose result on tiles is something else: comparisons give bits there and truth values here."""
 _COMMUTE = frozenset({"add", "mul", "maximum", "minimum"})
 
 
@@ -44,7 +47,7 @@ def compute(kernel: Kernel, var: Var, call: Call) -> Value:
     handler = _SPECIAL.get(name)
     if handler is not None:
         return handler(kernel, var, call)
-    if f"tile.{name}" not in active_registry():
+    if name in _OTHERWISE or f"tile.{name}" not in active_registry():
         raise UserError(
             f"no tile operator does what '{call.name}' does",
             code="PT374",
@@ -63,7 +66,9 @@ def _made(
     """The tile operator's result as the value of a tensor variable."""
     kind = _kind(kernel, call)
     given = options if options is not None else _options(name, call)
-    tile = kernel.emit(name, args, given, like=var.name_hint, var=var.name_hint, span=call.span)
+    tile = kernel.emit(
+        name, args, given, like=var.name_hint, var=var.name_hint, span=call.span, notes=call.attrs
+    )
     if len(tile_type(tile).shape) != len(kind.shape):
         shape = dims(physical(kind, name_of(var), call.span, kernel.bounds))
         tile = kernel.emit("tile.reshape", [tile, shape], like=var.name_hint, span=call.span)
@@ -123,9 +128,7 @@ def _stretched(kernel: Kernel, var: Var, call: Call) -> Tile:
     lhs, rhs = (kernel.value(a) for a in call.args[:2])
     whole = _kind(kernel, call)
     left_small, right_small = (_line(v.kind, whole) for v in (lhs, rhs))
-    left, right = (kernel.tile(v, name_of(a), call.span) for v, a in zip((lhs, rhs), call.args, strict=False))
-    if left_small is None and right_small is None:
-        return _made(kernel, var, call, f"tile.{name}", [left, right])
+    left, right = (_ranked(kernel, v, a, whole, call) for v, a in zip((lhs, rhs), call.args, strict=False))
     if left_small is not None and name in _COMMUTE and right_small is None:
         left, right, left_small, right_small = right, left, right_small, left_small
     if left_small is not None:
@@ -133,19 +136,31 @@ def _stretched(kernel: Kernel, var: Var, call: Call) -> Tile:
     if right_small is not None and name not in _MIXED:
         right, right_small = _spread(kernel, right, whole, right_small, call), None
     if right_small is None:
-        return _made(kernel, var, call, f"tile.{name}", [left, right])
+        args: list[Expr] = [left, right]
+        if name in _SCRATCHED:
+            args.append(kernel.scratch(left, call.span))
+        return _made(kernel, var, call, f"tile.{name}", args)
     return _made(kernel, var, call, f"tile.{right_small}_expand_{_MIXED[name]}", [left, right], {})
+
+
+def _ranked(kernel: Kernel, value: Value, expr: Expr, whole: TensorType, call: Call) -> Var:
+    """The tile of an operand, with as many axes as the result has."""
+    tile = kernel.tile(value, name_of(expr), call.span)
+    missing = len(whole.shape) - len(tile_type(tile).shape)
+    if missing <= 0:
+        return tile
+    shape = dims((1,) * missing + physical(value.kind, name_of(expr), call.span, kernel.bounds))
+    return kernel.emit("tile.reshape", [tile, shape], like=name_of(expr), span=call.span)
 
 
 def _line(kind: TensorType, whole: TensorType) -> str | None:
     """``row`` for one value per row of ``whole``, ``col`` for one per column, None for the shape itself."""
-    if len(kind.shape) != len(whole.shape) or len(whole.shape) < 2:
+    if len(whole.shape) < 2:
         return None
-    if is_const(kind.shape[-1], 1) and not is_const(whole.shape[-1], 1):
+    *_, rows, columns = (INDEX_ONE, *kind.shape)
+    if is_const(columns, 1) and not is_const(whole.shape[-1], 1):
         return "row"
-    if is_const(kind.shape[-2], 1) and not is_const(whole.shape[-2], 1):
-        return "col"
-    return None
+    return "col" if is_const(rows, 1) and not is_const(whole.shape[-2], 1) else None
 
 
 def _spread(kernel: Kernel, tile: Var, whole: TensorType, line: str, call: Call) -> Var:
@@ -220,7 +235,7 @@ def _create_l1(kernel: Kernel, var: Var, call: Call) -> Value:
 
 
 _SPECIAL: dict[str, Callable[[Kernel, Var, Call], Value]] = {
-    **dict.fromkeys((*_MIXED, "rem", "fmod", "and", "or", "shl", "shr"), _binary),
+    **dict.fromkeys((*_MIXED, "rem", "fmod", "and", "or", "xor", "shl", "shr"), _binary),
     "cast": _cast,
     "ci": _ramp,
     "create_l1": _create_l1,

@@ -28,6 +28,7 @@ from pypto_core.ir import (
     SeqStmts,
     Stmt,
     TensorType,
+    TupleGetItemExpr,
     Var,
     WhileStmt,
     YieldStmt,
@@ -79,6 +80,7 @@ class Converter(Kernel):
     def __init__(self, function: Function, functions: Mapping[str, Function], ctx: Any) -> None:
         super().__init__(function, functions, ctx)
         self.accumulators = find_accumulators(function)
+        self.tuples: dict[Expr, tuple[Expr, ...]] = {}
         self.results = Results(function)
 
     def run(self) -> Function:
@@ -133,6 +135,11 @@ class Converter(Kernel):
             self.tensor_call(var, value)
         elif isinstance(var.type, TensorType) and isinstance(value, Var):
             self.values[var] = self.value(value)
+        elif isinstance(value, MakeTuple) and any(isinstance(e.type, TensorType) for e in value.elements):
+            self.tuples[var] = value.elements
+        elif isinstance(value, TupleGetItemExpr) and value.tuple in self.tuples:
+            element = self.tuples[value.tuple][value.index]
+            self.assign(replace(stmt, value=element))
         elif isinstance(value, Call):
             self._bind(var, self.other_call(value), stmt)
         else:
@@ -232,7 +239,7 @@ class Converter(Kernel):
         clamp = bool(call.kwargs.get("clamp"))
         return Window(
             kind=kind, base=base, offsets=place, extents=extents, dropped=dropped, clamp=clamp,
-            volatile=self.is_written(base),
+            volatile=self.is_written(base), pad=call.kwargs.get("pad_value"), notes=call.attrs,
         )  # fmt: skip
 
     def _tile_slice(self, var: Var, call: Call, value: Value, kind: TensorType) -> Value:
@@ -273,7 +280,9 @@ class Converter(Kernel):
     def _store(self, call: Call, like: str) -> Call:
         target, source = self.value(call.args[0]), self.value(call.args[1])
         assert isinstance(target, Global | Window)
-        return self.store(source, target, _elements(call.args[2], self), dict(call.kwargs), call.span, like)
+        return self.store(
+            source, target, _elements(call.args[2], self), call.kwargs, call.span, like, call.attrs
+        )
 
     def read(self, var: Var, call: Call) -> None:
         """``tensor.read``: of memory as it is, of a tile by the vector unit."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from pypto_core.diagnostics import Span, UserError
 from pypto_core.ir import (
+    EMPTY_MAP,
     INDEX_ZERO,
     AssignStmt,
     Call,
@@ -79,9 +80,13 @@ class Kernel:
         slot: Slot | None = None,
         var: str = "",
         role: str = "tile",
+        notes: Mapping[str, Any] = EMPTY_MAP,
     ) -> Var:
-        """A call of an operator, assigned to a new variable named after ``like``, or called ``var``."""
-        call = create_call(name, args, options or {}, span)
+        """A call of an operator, assigned to a new variable named after ``like``, or called ``var``.
+
+        ``notes``: attributes of the operator that it stands for.
+        """
+        call = create_call(name, args, options or {}, span, notes)
         made = Var(var or self.names.fresh(like, role), call.type, span=span)
         self.put(AssignStmt(made, call, span=span), slot)
         return made
@@ -226,6 +231,7 @@ class Kernel:
         options: Mapping[str, Any],
         span: Span,
         like: str,
+        notes: Mapping[str, Any] = EMPTY_MAP,
     ) -> Call:
         """The call that writes a tensor into a part of another."""
         into = target.kind.dtype
@@ -241,7 +247,7 @@ class Kernel:
         if len(have.shape) < len(base_type.shape):
             units = len(base_type.shape) - len(have.shape)
             args.append(dims((1,) * units + tile_type(tile).valid_shape))
-        return create_call("tile.store", args, options, span)
+        return create_call("tile.store", args, options, span, notes)
 
     def place(self, target: Global | Window, offset: Sequence[Expr]) -> tuple[Var, tuple[Expr, ...]]:
         """A position in a tensor as one in the memory that it is a part of."""

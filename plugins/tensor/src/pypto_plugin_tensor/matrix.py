@@ -29,7 +29,7 @@ from pypto_plugin_tensor.values import Fresh, Global, Tile, Value, Window
 def matmul(kernel: Kernel, var: Var, call: Call) -> Value:
     """``tensor.matmul``: the result stays in the accumulator, in whose element type it is exact."""
     left, right = _operands(kernel, call, 0)
-    tile = kernel.emit("tile.matmul", [left, right], like=var.name_hint, var=var.name_hint, span=call.span)
+    tile = _product(kernel, "tile.matmul", [left, right], var, call)
     return Tile(kind=_kind(kernel, call), var=tile)
 
 
@@ -54,8 +54,12 @@ def matmul_acc(kernel: Kernel, var: Var, call: Call) -> Value:
         args.append(kernel.scalar(given))
     elif first is not None:
         args.append(first)
-    tile = kernel.emit("tile.matmul_acc", args, like=var.name_hint, var=var.name_hint, span=call.span)
+    tile = _product(kernel, "tile.matmul_acc", args, var, call)
     return Tile(kind=_kind(kernel, call), var=tile)
+
+
+def _product(kernel: Kernel, name: str, args: list[Expr], var: Var, call: Call) -> Var:
+    return kernel.emit(name, args, like=var.name_hint, var=var.name_hint, span=call.span, notes=call.attrs)
 
 
 def _without_acc(call: Call) -> Call:

@@ -22,6 +22,7 @@ from pypto_core.ir import (
     Function,
     IfStmt,
     IterArg,
+    MakeTuple,
     ParamDirection,
     Stmt,
     Submit,
@@ -60,7 +61,7 @@ class Storage:
             self.places: dict[Var, Place] = {}
             self.reads: dict[Var, None] = {}
             self.writes: dict[Var, None] = {}
-            self._calls: dict[Var, Call | Submit] = {}
+            self._calls: dict[Var, Call | Submit | MakeTuple] = {}
             known = len(self.values)
             self._region(body)
             if len(self.values) == known:
@@ -86,7 +87,7 @@ class Storage:
     def _stmt(self, stmt: Stmt) -> None:
         if isinstance(stmt, AssignStmt):
             self._effects(stmt.value)
-            if isinstance(stmt.value, Call | Submit):
+            if isinstance(stmt.value, Call | Submit | MakeTuple):
                 self._calls[stmt.var] = stmt.value
             if isinstance(stmt.var.type, TensorType):
                 self.places[stmt.var] = self._made(stmt.value) or Place(stmt.var)
@@ -146,6 +147,8 @@ class Storage:
             return self.of(value)
         if isinstance(value, TupleGetItemExpr):
             call = self._calls.get(value.tuple) if isinstance(value.tuple, Var) else None
+            if isinstance(call, MakeTuple):
+                return self.of(call.elements[value.index])
             return None if call is None else self._handed_back(call, value.index)
         if isinstance(value, Submit) or (isinstance(value, Call) and op_of(value) is None):
             return self._handed_back(value, 0)

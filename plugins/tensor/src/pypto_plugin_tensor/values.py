@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
+from typing import Any
 
 import attrs
 
-from pypto_core.ir import Expr, Stmt, TensorType, Var
+from pypto_core.ir import EMPTY_MAP, Expr, PadValue, Stmt, TensorType, Var
 
 Slot = list["Stmt | Slot"]
 """Statements in order. A slot inside of a slot keeps a place for what turns out to be needed there."""
@@ -36,6 +37,7 @@ class Global(Value):
 class Window(Value):
     """A part of ``base``: ``extents`` from ``offsets``, of which the axes in ``dropped`` are gone from ``kind``.
 
+    ``clamp``: the window may reach past the end. ``pad``: what is to fill it up. ``notes``: attributes of the slice.
     ``volatile``: the memory is written in this kernel, so that each use has to read it itself.
     """
 
@@ -45,6 +47,8 @@ class Window(Value):
     dropped: tuple[int, ...] = ()
     clamp: bool = False
     volatile: bool = False
+    pad: PadValue | None = None
+    notes: Mapping[str, Any] = EMPTY_MAP
 
 
 @attrs.define(eq=False, kw_only=True)
