@@ -44,6 +44,7 @@ from pypto_core.ops import (
     type_text,
     using_registry,
     written_arguments,
+    written_span,
 )
 
 D = DataType
@@ -202,3 +203,13 @@ def test_messages_about_arguments_strip_names_too(kit: Any) -> None:
     with pytest.raises(OpError) as caught:
         kit.of("tile.exp", kit.tensor(16, n))
     assert "not Tensor[[16, rows], fp32]" in caught.value.message
+
+
+def test_the_bytes_that_an_assemble_changes(kit: Any) -> None:
+    whole, part = kit.tile(32, 64), kit.tile(8, 16)
+    # The first element is number 3 * 64 + 8, the last number 10 * 64 + 23, of four bytes each.
+    assert written_span(kit.call("tile.assemble", whole, part, [3, 8])) == (4 * 200, 4 * 664)
+    assert written_span(kit.call("tile.assemble", whole, part, [kit.scalar("n"), 8])) is None
+    assert written_span(kit.call("tile.exp", whole)) is None
+    boxed = kit.call("tile.assemble", kit.tile(64, 32, space="Mat"), kit.tile(16, 16, space="Mat"), [0, 0])
+    assert written_span(boxed) is None

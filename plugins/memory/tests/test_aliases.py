@@ -312,6 +312,39 @@ def test_a_chain_in_place_needs_no_copy():
     assert moves(proven(k.function())) == []
 
 
+@pytest.mark.parametrize(
+    ("read", "written", "copied"),
+    [
+        ((0, 0), (4, 0), []),  # apart
+        ((4, 0), (4, 0), []),  # the part itself
+        ((0, 0), (3, 0), ["big_mv"]),
+        ((2, 0), (0, 0), ["big_mv"]),
+        ((0, 0), (0, 8), ["big_mv"]),  # side by side: the bytes between the rows of one are the other's
+    ],
+)
+def test_a_part_that_is_written_from_another_part(read, written, copied):
+    k = Kernel()
+    big = b.let("big", b.op("tile.load", k.source, b.dims(0, 0), b.dims(8, 16), target_memory=VEC))
+    wide = 8 if written[1] else 16
+    part = b.let("part", b.op("tile.slice", big.var, b.dims(4, wide), b.dims(*read)))
+    put = b.let("put", b.op("tile.assemble", big.var, part.var, b.dims(*written)))
+    k.add(big, part, put)
+    k.store(put.var)
+    assert moves(proven(k.function())) == copied
+
+
+def test_a_part_that_is_read_once_more_is_copied_all_the_same():
+    k = Kernel()
+    big = b.let("big", b.op("tile.load", k.source, b.dims(0, 0), b.dims(8, 16), target_memory=VEC))
+    part = b.let("part", b.op("tile.slice", big.var, b.dims(4, 16), b.dims(0, 0)))
+    put = b.let("put", b.op("tile.assemble", big.var, part.var, b.dims(4, 0)))
+    k.add(big, part, put)
+    k.store(put.var)
+    k.row = 16
+    k.store(part.var)
+    assert moves(proven(k.function())) == ["big_mv"]
+
+
 def test_a_window_as_initial_value_gets_storage_of_its_own():
     # The loop writes dense rows where the window has gaps that belong to others.
     k = Kernel()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pypto_core.diagnostics import Span, UserError
 from pypto_core.ir import (
     INDEX_ZERO,
+    Call,
     ConstInt,
     DataType,
     Digit,

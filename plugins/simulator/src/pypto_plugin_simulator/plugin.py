@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pypto_core.host import PluginInfo, hookimpl
 
 if TYPE_CHECKING:
-    from pypto_core.contract import CodePage, Command, Engine, OpExecutor
+    from pypto_core.contract import CodePage, Command, Engine, OpExecutor, ReportSection
 
 
 @hookimpl
@@ -65,6 +65,21 @@ def pypto_commands() -> tuple[Command, ...]:
             "profile",
             "pypto_plugin_simulator.command:command",
             "how busy the pipes of the machine are while a kernel runs",
+        ),
+    )
+
+
+@hookimpl
+def pypto_report_sections() -> tuple[ReportSection, ...]:
+    """Where the time of a simulated run goes."""
+    from pypto_core.contract import ReportSection
+
+    return (
+        ReportSection(
+            "timeline",
+            "Timeline",
+            "pypto_plugin_simulator.timing.section:report_section",
+            media="text/html",
         ),
     )
 
