@@ -165,6 +165,7 @@ CORE_PROPERTIES: tuple[Property, ...] = (
     _property(
         "ReturnParamsExplicit", "returns:verify_return_params_explicit",
         "kernels return the parameters they wrote under the parameters' own names", "ir.signatures",
+        "ir.ssa-names",  # a parameter that is assigned again is returned as the last assignment's variable
     ),
     _property(
         "UnrollResolved", "control_flow:verify_unroll_resolved", "no loop is still to be unrolled"

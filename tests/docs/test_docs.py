@@ -97,12 +97,11 @@ class Session:
                     code = run(arguments)
             case ["cd", folder]:
                 os.chdir(folder)
-            case ["python", file]:
-                return self.python(Path(file).read_text(encoding="utf-8"))
             case ["pip", "install", "-e", folder]:
                 self.install(Path(folder.partition("[")[0]))
-            case ["pytest", *arguments]:
-                command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
+            case ["python" | "pytest" as program, *arguments]:
+                tool = ["-m", "pytest", "-q", "-p", "no:cacheprovider"] if program == "pytest" else []
+                command = [sys.executable, *tool, *arguments]
                 env = {**os.environ, "PYTHONPATH": os.pathsep.join([p for p in sys.path if p])}
                 done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
                 said.write(done.stdout + done.stderr)
@@ -163,6 +162,7 @@ def test_a_page_does_what_it_says(page: Path, tmp_path: Path, monkeypatch: pytes
     monkeypatch.setenv("PYPTO_CACHE_DIR", str(tmp_path / "cache"))
     for name in ("PYPTO_PLUGINS", "PYPTO_VERIFY_LEVEL"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.syspath_prepend(str(tmp_path))
     session = Session(tmp_path, monkeypatch)
     done = 0
     for number, block in enumerate(blocks(page)):

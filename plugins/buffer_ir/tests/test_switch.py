@@ -194,6 +194,36 @@ def test_another_process_that_is_told_compiles_the_same(pair):
     assert json.loads(done.stdout) == [{a.name: a.data for a in one.artifacts} for one in made]
 
 
+def test_jitted_kernels_are_kept_apart_by_the_switch():
+    """The name of a result holds the options, and the version of every plugin, which is that of what buffers mean."""
+    import numpy as np
+
+    import pypto_core.language as pl
+    from pypto_core.jit import JitConfig
+
+    @pl.jit.incore
+    def twice(x: pl.Tensor, out: pl.Out[pl.Tensor]):
+        return pl.store(pl.add(pl.load(x, [0, 0], [16, 64]), pl.load(x, [0, 0], [16, 64])), [0, 0], out)
+
+    x = np.arange(1024, dtype=np.float32).reshape(16, 64)
+    seen = {}
+    with PassContext(host=host(), backend=host().backend("910b")) as outer:
+        for value in (None, True, False):
+            options = {} if value is None else {"enable_buffer_ir": value}
+            made = twice.compile(x, x, config=JitConfig(options=options))
+            [kernel] = [f for f in made.program if f.is_incore]
+            assert on_buffers(made.program, kernel.name) is (value is not False)
+            with outer.derive(options=options):
+                assert twice.compile(x, x).key == made.key
+            with outer.derive(options=options).derive(instruments=(object(),)):
+                assert on_buffers(twice.compile(x, x).program, kernel.name) is (value is not False)
+            seen[value] = made.key
+            out = np.zeros_like(x)
+            twice(x, out, config=JitConfig(options=options))
+            np.testing.assert_array_equal(out, x + x)
+    assert seen[True] != seen[False] != seen[None]
+
+
 # -- what is told
 
 

@@ -74,8 +74,7 @@ _SSA = Pass(
     contract=PassContract(
         name="ConvertToSSA",
         produces={"SSAForm"},
-        # A parameter that is assigned again is returned as the variable of the last assignment.
-        invalidates={"NormalizedStmtStructure", "ReturnParamsExplicit"},
+        invalidates={"NormalizedStmtStructure"},
         role=Role.MUST,
         touches={"ir.ssa-names", "ir.control-flow"},
     ),
