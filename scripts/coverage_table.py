@@ -56,11 +56,15 @@ GROUPS: dict[str, str] = {
         cast(mode=round), parallel(chunk=), spmd(sync_start=), at(no_dep_args=), at(optimizations=), abs,
         col_expand_add, div, get_block_idx, log, pld.tensor.put, row_expand, tensor.dim, tensor.set_validshape,
         tensor.write, transpose, if-elif at run time, if-else at compile time, read open-ended, write slice/1""",
+    "nineteen twentieths of the regions": """
+        dtype UINT32, dtype UINT8, spmd(optimizations=), gather(mask_pattern=), gather(output_dtype=), load,
+        load(target_memory=), load(valid_shape=), mrgsort, mrgsort(block_len=), mrgsort(2 lists), sort32, row_argmax,
+        fmods, split, split(slot_num=), store, module constant, annotated return, return, returned tuple,
+        prefetch.async_prefetch""",
     "the example programs of the language, beyond that": """
-        pl.Out, pl.InOut, pl.Tensor[..], pl.Tile[..], pl.Scalar[..], dynamic dim, annotated return, returned
-        tuple, return, annotated assignment, tuple unpacking, function in a program class, kernel made in a
-        factory, module constant, function(type=InCore), function(type=Orchestration), function(type=Inline),
-        call of another function, load, load(target_memory=), load(valid_shape=), move, relu, store,
+        pl.Out, pl.InOut, pl.Tensor[..], pl.Tile[..], pl.Scalar[..], dynamic dim, annotated assignment, tuple
+        unpacking, function in a program class, kernel made in a factory, function(type=InCore),
+        function(type=Orchestration), function(type=Inline), call of another function, move, relu,
         tile.assemble, create_tile, row_max(scratch tile), row_sum(scratch tile), yield_, range(init_values=),
         scope manual_scope, scope scope, matmul(a_trans=), rank 1, rank 2, rank 3, rank 4, jit, jit.incore,
         jit.inline, jit.host, pld.tensor.get, pld.tensor.barrier""",
@@ -228,6 +232,8 @@ class _Finder(ast.NodeVisitor):
                     self.add(f"{path}({keyword.arg}={keyword.value.value})")
             if path in ("row_max", "row_sum") and len(node.args) == 2:
                 self.add(f"{path}(scratch tile)")
+            if path == "mrgsort" and len(node.args) > 1:
+                self.add("mrgsort(2 lists)")
         elif self.inside and isinstance(node.func, ast.Name) and node.func.id == "range":
             self.add("range of Python")
         elif self.inside:

@@ -139,7 +139,7 @@ HOST_PAGES = (
         "    available = 196608 bytes in Vec\n"
         "    alive at once = 262144 bytes at statement 9\n\n"
         "Make the tiles named smaller, use fewer stages of a pipelined loop, or end a tile's life earlier by storing "
-        "it. `pypto memory FILE` draws who is alive when. Under `--planner dsa_rp` stages may share storage.",
+        "it. `pypto memory FILE` draws who is alive when. Another `--planner` may find a place.",
     ),
     CodePage(
         "PT701",
@@ -149,7 +149,7 @@ HOST_PAGES = (
     CodePage(
         "PT702",
         "there is no such memory planner",
-        "Planners come from plugins: `pypto-plugin-memory` brings `pypto`, `dsa_rp` and `ptoas`." + _UNKNOWN,
+        "Planners come from plugins, as everything that compiles does." + _UNKNOWN,
     ),
     CodePage(
         "PT703",
@@ -164,6 +164,6 @@ HOST_PAGES = (
     CodePage(
         "PT705",
         "there is no such engine",
-        "Engines execute programs: `pypto-plugin-simulator` brings `values`, `bytes` and `time`." + _UNKNOWN,
+        "Engines execute programs on this computer, and come from plugins." + _UNKNOWN,
     ),
 )

@@ -55,8 +55,9 @@ RUN_PAGES = (
     CodePage(
         "PT812",
         "no backend is installed",
-        "Compiling needs a machine. Install one, for example `pip install pypto-plugin-backend-910b`, or unblock it "
-        "in `PYPTO_PLUGINS`. `pypto plugins` shows whether one is there and could not be loaded.",
+        "Compiling needs a machine, and machines come from plugins. The message names distributions that bring one: "
+        "install it, or unblock it in `PYPTO_PLUGINS`. `pypto plugins` shows whether one is there and could not be "
+        "loaded.",
     ),
     CodePage(
         "PT813",

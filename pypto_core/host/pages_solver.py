@@ -12,7 +12,7 @@ SOLVER_PAGES = (
         "A pass requires the property, or the goal is the property, and no pass that is installed and enabled makes "
         "it. The explanation names who needs it, and the package that would bring a pass that makes it, or why an "
         "installed plugin could not be loaded.\n\n"
-        "Without `pypto-plugin-memory`, say, `pypto compile kernel.py` ends here: the target `pto` wants "
+        "When no plugin is installed that places tiles, say, `pypto compile kernel.py` ends here: the target wants "
         "`AllocatedMemoryAddr`. Install what the message names. `pypto plugins` shows what is broken or blocked by "
         "`PYPTO_PLUGINS`, and `pypto pipeline --explain` what each step is for.",
     ),

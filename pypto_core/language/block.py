@@ -16,16 +16,16 @@ _LONG = 200
 
 _REFUSED: dict[type, tuple[str, str]] = {
     ast.FunctionDef: ("functions inside of functions are", "define it beside this one and call it"),
-    ast.AsyncFunctionDef: ("async functions are", ""),
-    ast.ClassDef: ("classes are", ""),
+    ast.AsyncFunctionDef: ("async functions are", "write a plain function beside this one and call it"),
+    ast.ClassDef: ("classes are", "define it outside of the kernel"),
     ast.Delete: ("del is", "names need no clearing up"),
     ast.AugAssign: ("augmented assignments are", "write x = x + 1"),
-    ast.AsyncFor: ("async for is", ""),
-    ast.AsyncWith: ("async with is", ""),
+    ast.AsyncFor: ("async for is", "write for"),
+    ast.AsyncWith: ("async with is", "write with"),
     ast.Match: ("match is", "write if and elif"),
     ast.Raise: ("raise is", "check values with pl.static_assert"),
-    ast.Try: ("try is", ""),
-    ast.TryStar: ("try is", ""),
+    ast.Try: ("try is", "a kernel has no exceptions: remove try, and check values with pl.static_assert"),
+    ast.TryStar: ("try is", "a kernel has no exceptions: remove try, and check values with pl.static_assert"),
     ast.Assert: ("assert is", "write pl.static_assert(condition, message)"),
     ast.Import: ("import is", "import above the kernel"),
     ast.ImportFrom: ("import is", "import above the kernel"),
@@ -85,7 +85,7 @@ def _after_yield(ctx: Context, node: ast.stmt) -> Exception:
 
 
 def _refused(ctx: Context, node: ast.stmt) -> Exception:
-    what, remedy = _REFUSED.get(type(node), (f"{type(node).__name__} is", ""))
+    what, remedy = _REFUSED.get(type(node), (f"{type(node).__name__} is", "leave it out"))
     return ctx.fail(UnsupportedFeatureError, f"{what} not part of the kernel language", node, remedy)
 
 

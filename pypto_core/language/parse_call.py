@@ -70,6 +70,11 @@ def operator_reader(ctx: Context, node: ast.Call, path: str) -> CallReader:
     path = vocabulary.ALIASES.get(path, path)
     space, _, name = path.rpartition(".")
     name = vocabulary.RENAMED.get(name, name)
+    if name in vocabulary.BY_OPTION:
+        option, *names = vocabulary.BY_OPTION[name]
+        return _by_option(
+            option, *(operator_reader(ctx, node, f"{space}.{n}" if space else n) for n in names)
+        )
     if space:
         op = ctx.session.registry.get(f"{space}.{name}")
         if op is None:
@@ -83,6 +88,14 @@ def operator_reader(ctx: Context, node: ast.Call, path: str) -> CallReader:
     if not plans:
         raise unknown_word(ctx, node.func, path)
     return _single(next(iter(plans.values()))) if len(plans) == 1 else _group(plans)
+
+
+def _by_option(option: str, given: CallReader, missing: CallReader) -> CallReader:
+    def read(ctx: Context, node: ast.Call) -> Any:
+        chosen = given if any(k.arg == option for k in node.keywords) else missing
+        return chosen(ctx, node)
+
+    return read
 
 
 def _single(plan: Plan) -> CallReader:

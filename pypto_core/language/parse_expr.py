@@ -389,7 +389,7 @@ def sequence(ctx: Context, node: ast.List | ast.Tuple) -> list[Any]:
     return [ctx.expr(e) for e in node.elts]
 
 
-def unsupported(what: str, remedy: str = "") -> Callable[[Context, ast.expr], Any]:
+def unsupported(what: str, remedy: str) -> Callable[[Context, ast.expr], Any]:
     """A reader that refuses a construct of Python."""
 
     def refuse(ctx: Context, node: ast.expr) -> Any:
@@ -437,9 +437,9 @@ EXPRESSIONS: dict[type, Any] = {
     ast.IfExp: unsupported(
         "conditional expressions are", "write an if statement whose branches assign the value"
     ),
-    ast.Lambda: unsupported("lambdas are"),
-    ast.JoinedStr: unsupported("f-strings are"),
-    ast.FormattedValue: unsupported("f-strings are"),
+    ast.Lambda: unsupported("lambdas are", "define a function beside this one and call it"),
+    ast.JoinedStr: unsupported("f-strings are", "write a plain string; pl.static_print takes several values"),
+    ast.FormattedValue: unsupported("f-strings are", "write a plain string; pl.static_print takes several values"),
     ast.Starred: unsupported("starred expressions are", "write the elements out"),
     ast.Dict: unsupported("dictionaries are", "dictionaries only stand behind attrs="),
     ast.Set: unsupported("sets are", "write a list"),
@@ -448,8 +448,8 @@ EXPRESSIONS: dict[type, Any] = {
     ast.DictComp: unsupported("comprehensions are", "write the elements out"),
     ast.GeneratorExp: unsupported("comprehensions are", "write the elements out"),
     ast.NamedExpr: unsupported("assignment expressions are", "assign in a statement of its own"),
-    ast.Await: unsupported("await is"),
+    ast.Await: unsupported("await is", "call the function without it"),
     ast.Yield: unsupported("yield is", "write pl.yield_(…)"),
     ast.YieldFrom: unsupported("yield from is", "write pl.yield_(…)"),
-    ast.Slice: unsupported("a slice outside of a subscript is"),
+    ast.Slice: unsupported("a slice outside of a subscript is", "write it in brackets: x[a:b]"),
 }

@@ -309,7 +309,9 @@ def assign_element(ctx: Context, target: ast.Subscript, value: Any, node: ast.As
             ParserTypeError,
             f"a window of a {group} takes a {group}, not {value_text(value)}",
             node.value,
-            "store a tile into a tensor with pl.store(tile, offsets, tensor)" if group == "tensor" else "",
+            "store a tile into a tensor with pl.store(tile, offsets, tensor)"
+            if group == "tensor"
+            else "make a tile of the value first: pl.tile.full(shape, dtype, value)",
         )
     window = select(ctx, target, kind)
     _check_shapes(ctx, window, value, node)

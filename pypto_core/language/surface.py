@@ -8,7 +8,7 @@ import attrs
 
 from pypto_core.ir import DataType, ScopeMode, TensorLayout
 from pypto_core.language.annotations import Form, Word
-from pypto_core.language.vocabulary import ALIASES, OP_NAMESPACES, RENAMED
+from pypto_core.language.vocabulary import ALIASES, BY_OPTION, OP_NAMESPACES, RENAMED
 
 
 @attrs.frozen(eq=False)
@@ -43,6 +43,8 @@ def _registry() -> Any:
 
 def _is_operator(path: str) -> bool:
     space, _, name = path.rpartition(".")
+    if name in BY_OPTION:
+        return f"{space}.{BY_OPTION[name][1]}" in _registry()
     return f"{space}.{RENAMED.get(name, name).rstrip('_')}" in _registry()
 
 

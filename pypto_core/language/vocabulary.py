@@ -134,5 +134,10 @@ ALIASES: Mapping[str, str] = MappingProxyType(
 RENAMED: Mapping[str, str] = MappingProxyType({"arange": "ci"})
 """Unqualified spellings whose operator has another name in every group."""
 
+BY_OPTION: Mapping[str, tuple[str, str, str]] = MappingProxyType(
+    {"mrgsort": ("block_len", "mrgsort_format1", "mrgsort_format2")}
+)
+"""Spellings that mean one operator with an option and another one without it: (option, with, without)."""
+
 MODULES = ("pypto_core.language", "pypto.language")
 """Import names under which the language is known."""

@@ -1,9 +1,9 @@
 """The manual says what happens: its Python and its commands are executed, and what it shows of their output appears.
 
 A page is one session in an empty folder. A block with a title is a file; other Python blocks share their names from
-block to block. Shell blocks are lines of ``pypto``, ``pytest``, ``python``, ``sed``, ``cd`` and ``pip install -e FOLDER``. A
-``text`` block after one of them shows lines of its output, in order; ``...`` stands for lines in between. A comment
-``<!-- not run: reason -->`` excuses the block that follows it.
+block to block. Shell blocks are lines of ``pypto``, ``pytest``, ``python``, ``sed``, ``cd`` and
+``pip install -e FOLDER``. A ``text`` block after one of them shows lines of its output, in order; ``...`` stands for
+whatever is in between. A comment ``<!-- not run: reason -->`` excuses the block that follows it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,11 @@ from pypto_core.cli.app import run
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(
-    [path for part in ("tutorial", "how-to", "explanation", "reference") for path in (ROOT / "docs" / part).glob("*.md")]
+    [
+        path
+        for part in ("tutorial", "how-to", "explanation", "reference")
+        for path in (ROOT / "docs" / part).glob("*.md")
+    ]
     + [ROOT / "README.md", ROOT / "docs" / "index.md"]
 )
 FENCE = re.compile(r"^```(\w*)(?: title=\"([^\"]+)\")?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -106,6 +110,11 @@ class Session:
                 done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
                 said.write(done.stdout + done.stderr)
                 code = done.returncode
+            case [setting, "pypto", *_] if setting.startswith("PYPTO_"):
+                name, _, value = setting.partition("=")
+                with pytest.MonkeyPatch.context() as patch:
+                    patch.setenv(name, value)
+                    return self.command(line.partition(" ")[2])
             case ["sed", *_]:
                 subprocess.run(["bash", "-c", line], check=True)
             case _:
@@ -153,9 +162,16 @@ def test_what_a_page_shows_is_looked_for_line_by_line() -> None:
     assert not shown_in("one", output)
 
 
-@pytest.mark.parametrize(
-    "page", [p for p in PAGES if blocks(p)], ids=lambda page: page.relative_to(ROOT).as_posix()
-)
+def sessions() -> list[Any]:
+    """The pages with blocks; those that run a suite of tests are slow."""
+    found = [page for page in PAGES if blocks(page)]
+    slow = [any(re.search(r"^pytest", b.text, re.MULTILINE) for b in blocks(page)) for page in found]
+    marks = [[pytest.mark.slow] if long else [] for long in slow]
+    names = [page.relative_to(ROOT).as_posix() for page in found]
+    return [pytest.param(page, id=name, marks=m) for page, name, m in zip(found, names, marks, strict=True)]
+
+
+@pytest.mark.parametrize("page", sessions())
 def test_a_page_does_what_it_says(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "110")
@@ -180,4 +196,6 @@ def test_no_block_escapes_by_having_no_language(page: Path) -> None:
     """Commands and Python in a block that says neither would never be executed."""
     for block in blocks(page):
         if not block.language and not block.excuse:
-            assert not re.search(r"^(pypto|pip|python|import|from|@pl)\b", block.text, re.MULTILINE), block.text
+            assert not re.search(r"^(pypto|pip|python|import|from|@pl)\b", block.text, re.MULTILINE), (
+                block.text
+            )

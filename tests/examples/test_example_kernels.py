@@ -23,7 +23,7 @@ from pypto_core.run import compile
 HERE = Path(__file__).resolve().parent
 FOLDERS = (HERE.parents[1] / "examples" / "kernels", HERE / "cases")
 FILES = {path.stem: path for folder in FOLDERS for path in sorted(folder.glob("*.py"))
-         if "@pl.program" in path.read_text(encoding="utf-8")}  # fmt: skip
+         if "def golden" in path.read_text(encoding="utf-8")}  # fmt: skip
 NAMES = tuple(FILES)
 MACHINES = ("910b", "a5")
 PLANNERS = ("pypto", "dsa_rp", "ptoas")
@@ -39,6 +39,8 @@ def example(name: str) -> tuple[ModuleType, Program]:
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    if hasattr(module, "program"):
+        return module, module.program()
     [program] = [value for value in vars(module).values() if isinstance(value, Program)]
     return module, program
 

@@ -509,3 +509,21 @@ def f(x: pl.Tensor[[3, 64], pl.FP32], i: pl.Scalar[pl.INDEX], out: pl.InOut[pl.T
         rows=f"[{row.format('k')} for k in range(3)]", sums="[i + j for j in [k for k in range(0, 4, 2)]]"
     )
     assert_structural_equal(pl.parse(short), pl.parse(written))
+
+
+def test_one_word_for_two_operators() -> None:
+    """``mrgsort`` merges the runs of one list when it is told their length, and several lists otherwise."""
+    text = """
+import pypto_core.language as pl
+
+@pl.function(type=pl.FunctionType.InCore)
+def f(x: pl.Tensor[[1, 256], pl.FP32], y: pl.Tensor[[1, 256], pl.FP32]):
+    a = pl.{0}(x, block_len=64)
+    b = pl.{1}(x, y)
+    return a, b
+"""
+    short, full = (
+        pl.parse(text.format(*names)) for names in (("mrgsort",) * 2, ("mrgsort_format1", "mrgsort_format2"))
+    )
+    assert_structural_equal(short, full)
+    assert callable(pl.mrgsort) and callable(pl.tensor.mrgsort)

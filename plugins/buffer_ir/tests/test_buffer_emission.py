@@ -69,6 +69,21 @@ def test_windows_as_wide_as_their_buffer_are_moved():
     assert sum("pto.tmov" in line for line in made) == 2 and not any("tinsert" in line for line in made)
 
 
+def test_parts_of_windows_are_taken_out_of_the_buffer():
+    body = """
+    x = pl.load(a, [0, 0], [64, 64])
+    s = pl.slice(x, [32, 32], [16, 32])
+    pl.store(pl.tile.extract(s, 8, n, [16, 16]), [0, 0], o)
+    m = pl.move(s, target_memory=pl.Mem.Vec)
+    pl.store(m, [0, 0], o)
+    """
+    made = operations(text_of(lowered(body, "ptoas"), "ptoas"))
+    taken = [line for line in made if "textract" in line]
+    assert len(taken) == 2
+    assert taken[0].startswith("pto.textract ins(%mem_vec_2_buffer, %c24_index, %0 : vec[64x64 ")
+    assert taken[1].startswith("pto.textract ins(%mem_vec_2_buffer, %c16_index, %c32_index : vec[64x64 ")
+
+
 def test_accumulators_are_named_twice():
     body = PRODUCTS["added up"]
     made = operations(text_of(lowered(body, "pypto", CUBE.format("FP16", "FP32")), "pypto"))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pypto_core.host import load_host
 from pypto_core.ir import (
@@ -45,6 +47,7 @@ from pypto_core.ops import using_registry
 from pypto_core.testing import build as b
 from pypto_plugin_buffer_ir import verify as v
 from pypto_plugin_buffer_ir.ops import define, pair, written
+from pypto_plugin_buffer_ir.places import Places
 from pypto_plugin_buffer_ir.verify import verify_buffer_ir
 
 D, S = DataType, MemorySpace
@@ -357,3 +360,54 @@ def test_the_finding_names_function_and_bytes():
     assert (
         facts["source"] == "'x': 0 + 0 to 0 + 4096" and facts["destination"] == "'y': 2048 + 0 to 2048 + 4096"
     )
+
+
+@st.composite
+def windows(draw, rows=8, cols=16):
+    """Nested constant windows of one tile: (row, column, rows, columns) of each in the one before."""
+    found = []
+    for _ in range(draw(st.integers(0, 3))):
+        height, width = draw(st.integers(1, rows)), draw(st.integers(1, cols))
+        at = (draw(st.integers(0, rows - height)), draw(st.integers(0, cols - width)))
+        found.append((*at, height, width))
+        rows, cols = height, width
+    return found
+
+
+def built(places, name, base, address, chain):
+    """Handles of a chain of windows; the last one, and the bytes of its elements by counting."""
+    of = kind((8, 16))
+    place = [] if address is None else [ConstInt(address, D.INT64)]
+    handle = Var(name, of)
+    places.define(handle, define("buffer.alloc", (pair(()), *place), of))
+    row, col, rows, cols = 0, 0, 8, 16
+    for number, (down, right, rows, cols) in enumerate(chain):
+        inner = Var(f"{name}{number}", kind((rows, cols)))
+        places.define(inner, define("buffer.subview", (handle, dims(down, right)), inner.type))
+        handle, row, col = inner, row + down, col + right
+    elements = {
+        (base, (address or 0) + ((row + r) * 16 + col + c) * 4) for r in range(rows) for c in range(cols)
+    }
+    return handle, elements
+
+
+@given(
+    windows(),
+    windows(),
+    st.sampled_from([(0, 0), (0, 128), (128, 0), (0, 4096), (None, None)]),
+    st.booleans(),
+)
+def test_no_overlap_is_missed(first, second, addresses, exact):
+    """Bytes of elements, counted one by one, are the oracle: what is let pass is disjoint, or the very same."""
+    places = Places()
+    symbolic = addresses == (None, None)
+    left, mine = built(places, "x", "x" if symbolic else "", addresses[0], first)
+    right, theirs = built(places, "y", "y" if symbolic else "", addresses[1], second)
+    said = places.clash(left, right, exact)
+    if not said:
+        assert not mine & theirs or (exact and mine == theirs)
+    # Nothing is refused but what overlaps once the gaps between rows count.
+    if said:
+        spans = [range(min(b for _, b in part), max(b for _, b in part) + 4) for part in (mine, theirs)]
+        assert max(spans[0].start, spans[1].start) < min(spans[0].stop, spans[1].stop)
+        assert not symbolic

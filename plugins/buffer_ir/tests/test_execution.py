@@ -171,6 +171,11 @@ WINDOWS = {
         s = pl.tile.extract(w, n, 8, [16, 32])
         pl.store(pl.add(s, s), [0, 0], o)
         """,
+    "part of a window copied out": """
+        w = pl.load(a, [0, 0], [64, 64])
+        s = pl.slice(w, [32, 32], [16, 32])
+        pl.store(pl.tile.extract(s, 8, n * 8, [16, 8]), [0, 0], o)
+        """,
     "window under another shape": """
         w = pl.load(a, [0, 0], [64, 64])
         s = pl.slice(w, [16, 64], [16, 0])

@@ -13,8 +13,10 @@ from buffer_parts import PLANNERS, source
 from selecting import compiled, host, on_buffers
 
 from pypto_core.cli import main
-from pypto_core.ir import BUFFER_IR_SELECTED, structural_equal
-from pypto_core.run import MismatchError, PassContext, compile, goals_of, resolve
+from pypto_core.diagnostics import UserError
+from pypto_core.ir import BUFFER_IR_SELECTED, Program, structural_equal
+from pypto_core.run import MismatchError, PassContext, Pipeline, compile, goals_of, resolve
+from pypto_core.text import dumps
 from pypto_plugin_buffer_ir.passes import PASSES
 from pypto_plugin_buffer_ir.report import buffer_section
 from pypto_plugin_buffer_ir.select.decide import BUFFER_IR_REASON
@@ -192,6 +194,20 @@ def test_another_process_that_is_told_compiles_the_same(pair):
         [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True
     )
     assert json.loads(done.stdout) == [{a.name: a.data for a in one.artifacts} for one in made]
+
+
+def test_a_pipeline_of_ones_own_takes_every_kernel(pair):
+    """Where nobody was asked to select, all kernels are converted, and one without a form is an error."""
+    planned = compiled(pair, enable_buffer_ir=False).program
+    chosen = [host().find_pass(name) for name in ("VerifyTileStorage", "LowerTileToBuffer")]
+    context = PassContext(host=host(), backend=host().backend("910b"))
+    pipeline = Pipeline.of(chosen, host().properties)
+    plain = Program("p", (planned["plain"],))
+    assert on_buffers(pipeline.run(plain, context).program, "plain")
+    before = dumps(planned)
+    with pytest.raises(ValueError, match="no conversion recipe for 'tile.rsqrt'") as caught:
+        pipeline.run(planned, context)
+    assert isinstance(caught.value, UserError) and dumps(planned) == before
 
 
 def test_jitted_kernels_are_kept_apart_by_the_switch():

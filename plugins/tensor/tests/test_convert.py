@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -265,6 +266,33 @@ def test_sums_that_may_stay_empty(kit: Any) -> None:
     with pytest.raises(UserError, match="can't be put into the accumulator") as caught:
         kit.apply(kernel(kit, f"{head}out: pl.Out[{R}]", started, R), CONVERT)
     assert caught.value.diagnostics[0].code == "PT373"
+
+
+def test_zeros_on_one_way_are_zeros(kit: Any) -> None:
+    """A product on one way and zeros on the other meet outside of the accumulator, which nobody fills with zeros."""
+    head = "a: pl.Tensor[[16, 64], pl.BF16], b: pl.Tensor[[64, 64], pl.BF16], n: pl.Scalar[pl.INDEX], "
+    branch = """
+    if n > 1:
+        acc = pl.matmul(a, b, out_dtype=pl.FP32)
+    else:
+        acc = pl.full([16, 64], dtype=pl.FP32, value=0.0)
+    out[:, :] = acc
+    return out
+    """
+    again = """
+    acc = pl.matmul(a, b, out_dtype=pl.FP32)
+    for k in pl.range(2):
+        out[:, :] = acc
+        acc = pl.full([16, 64], dtype=pl.FP32, value=0.0)
+    return out
+    """
+    for body in (branch, again):
+        for n in (0, 3):
+            rng = np.random.default_rng(n)
+            inputs: dict[str, Any] = {"n": n}
+            inputs["a"] = rng.standard_normal((16, 64)).astype(ml_dtypes.bfloat16)
+            inputs["b"] = rng.standard_normal((64, 64)).astype(ml_dtypes.bfloat16)
+            converted(kit, f"{head}out: pl.Out[{R}]", body, R, inputs=inputs)
 
 
 def test_tile_code_beside_tensor_code(kit: Any) -> None:

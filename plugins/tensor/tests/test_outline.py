@@ -286,6 +286,8 @@ def test_names_are_the_authors_where_they_are_free(kit: Any) -> None:
     )
     after = outlined(kit, f"out: pl.InOut[{T}]", body + "        return out", T)
     assert sorted(after.functions) == ["k", "k_0", "main", "main_0", "main_incore_0"]
+    named = scope.replace("HINT", ', name_hint="2nd step!"') + "        return out"
+    assert sorted(outlined(kit, f"out: pl.InOut[{T}]", named, T).functions) == ["_2nd_step_", "main"]
 
 
 def test_comments_stay(kit: Any) -> None:

@@ -124,3 +124,53 @@ def test_random_kernels(kit: Any, seed: int, length: int) -> None:
 @given(seed=st.integers(0, 2**32))
 def test_random_kernels_through_the_whole_pipeline(kit: Any, seed: int) -> None:
     kit.everywhere(Maker(seed).program(kit, 8))
+
+
+FORMS = {
+    "peeled": """
+acc = pl.create_tensor([{m}, {n}], dtype=pl.{out})
+for k in pl.{loop}:
+    if k == 0:
+        acc = pl.matmul({a}, {b}{flags}, out_dtype=pl.{out})
+    else:
+        acc = pl.matmul_acc(acc, {a}, {b}{flags})
+""",
+    "zeros": """
+acc = pl.full([{m}, {n}], dtype=pl.{out}, value=0)
+for k in pl.{loop}:
+    acc = pl.matmul_acc(acc, {a}, {b}{flags})
+""",
+    "predicate": """
+acc = pl.create_tensor([{m}, {n}], dtype=pl.{out})
+for k in pl.{loop}:
+    acc = pl.matmul_acc(acc, {a}, {b}, k == 0{flags})
+""",
+}
+
+
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_random_products(kit: Any, data: Any) -> None:
+    """Every size, orientation, type and form of a sum of products, valid rows known at run time included."""
+    draw = data.draw
+    m, n = draw(st.sampled_from((1, 5, 8, 16, 24, 48))), draw(st.sampled_from((8, 16, 40, 64)))
+    dtype = draw(st.sampled_from(("BF16", "FP16", "FP32", "INT8")))
+    step, trips = draw(st.sampled_from((32, 64))), draw(st.integers(1, 4))
+    a_trans, b_trans = draw(st.booleans()), draw(st.booleans())
+    out = "INT32" if dtype == "INT8" else "FP32"
+    depth = step * trips
+    a, b = (depth, m) if a_trans else (m, depth), (n, depth) if b_trans else (depth, n)
+    part = {False: "[:, k:k + {0}]", True: "[k:k + {0}, :]"}
+    loop = draw(st.sampled_from((f"range(0, {depth}, {step})", f"pipeline(0, {depth}, {step}, stage=2)")))
+    form = FORMS[draw(st.sampled_from(sorted(FORMS)))].format(
+        m=m, n=n, out=out, loop=loop, a="a" + part[a_trans].format(step), b="b" + part[not b_trans].format(step),
+        flags=", a_trans=True" * a_trans + ", b_trans=True" * b_trans,
+    )  # fmt: skip
+    result = f"pl.Tensor[[{m}, {n}], pl.{out}]"
+    body = "with pl.at(level=pl.Level.CORE_GROUP, name_hint='k'):" + form.replace("\n", "\n    ")
+    program = kit.main(
+        f"a: pl.Tensor[[{a[0]}, {a[1]}], pl.{dtype}], b: pl.Tensor[[{b[0]}, {b[1]}], pl.{dtype}], out: pl.Out[{result}]",
+        f"{body}\n    out[:, :] = acc\nreturn out",
+        result,
+    )
+    kit.everywhere(program, atol=1e-3)

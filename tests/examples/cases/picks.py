@@ -22,9 +22,14 @@ class Picks:
         even: pl.Out[pl.Tensor[[8, 32], pl.FP32]],
         ramp: pl.Out[pl.Tensor[[1, 64], pl.FP32]],
         best: pl.Out[pl.Tensor[[32, 1], pl.INT32]],
+        scores: pl.Tensor[[1, 128], pl.FP32],
+        numbers: pl.Tensor[[1, 128], pl.UINT32],
+        first: pl.Out[pl.Tensor[[1, 64], pl.FP32]],
+        places: pl.Out[pl.Tensor[[1, 64], pl.UINT32]],
     ) -> tuple[
         pl.Tensor[[8, 16], pl.FP32], pl.Tensor[[8, 64], pl.FP32], pl.Tensor[[8, 32], pl.FP32],
-        pl.Tensor[[1, 64], pl.FP32], pl.Tensor[[32, 1], pl.INT32],
+        pl.Tensor[[1, 64], pl.FP32], pl.Tensor[[32, 1], pl.INT32], pl.Tensor[[1, 64], pl.FP32],
+        pl.Tensor[[1, 64], pl.UINT32],
     ]:  # fmt: skip
         with pl.at(level=pl.Level.CORE_GROUP, name_hint="elements"):
             chosen[:, :] = pl.gather(table[0:8, :], dim=-1, index=index)
@@ -36,7 +41,14 @@ class Picks:
             count = pl.cast(pl.arange(3, [1, 64], dtype=pl.INT32), pl.FP32, mode="none")
             ramp[:, :] = pl.fmods(pl.mul(count, 0.5), 7.0)
             best[:, :] = pl.row_argmax(table)
-        return chosen, taken, even, ramp, best
+        with pl.at(level=pl.Level.CORE_GROUP, name_hint="greatest"):
+            runs = pl.sort32(scores, numbers)
+            both = pl.mrgsort(runs[:, 0:64], runs[:, 64:128])
+            rest = pl.mrgsort(runs[:, 128:192], runs[:, 192:256])
+            whole = pl.mrgsort(pl.concat(both, rest), block_len=128)
+            first[:, :] = pl.gather(whole[:, 0:128], mask_pattern=1)
+            places[:, :] = pl.gather(whole[:, 0:128], mask_pattern=2, output_dtype=pl.UINT32)
+        return chosen, taken, even, ramp, best, first, places
 
 
 def inputs(rng: np.random.Generator) -> dict[str, np.ndarray]:
@@ -45,17 +57,24 @@ def inputs(rng: np.random.Generator) -> dict[str, np.ndarray]:
         "table": rng.standard_normal((32, 64), dtype=np.float32),
         "index": rng.integers(0, 64, (8, 16)).astype(np.int32),
         "rows": rng.integers(0, 32, (1, 8)).astype(np.int32),
+        "scores": rng.standard_normal((1, 128), dtype=np.float32),
+        "numbers": np.arange(128, dtype=np.uint32)[None],
     }
 
 
-def golden(table: np.ndarray, index: np.ndarray, rows: np.ndarray) -> dict[str, np.ndarray]:
+def golden(
+    table: np.ndarray, index: np.ndarray, rows: np.ndarray, scores: np.ndarray, numbers: np.ndarray
+) -> dict[str, np.ndarray]:
     """The same with numpy."""
+    order = np.argsort(-scores, axis=1, kind="stable")[:, :64]
     return {
         "chosen": np.take_along_axis(table[:8], index.astype(np.int64), axis=1),
         "taken": table[rows[0]],
         "even": table[8:16, ::2],
         "ramp": np.fmod((np.arange(3, 67) * 0.5), 7.0)[None],
         "best": table.argmax(axis=1)[:, None],
+        "first": np.take_along_axis(scores, order, axis=1),
+        "places": order,
     }
 
 

@@ -144,9 +144,13 @@ def copy(ctx: EmitContext, call: Call, result: Var | None) -> None:
 
 
 def extract(ctx: EmitContext, call: Call, result: Var | None) -> None:
-    """``pto.textract``."""
+    """``pto.textract``, out of the buffer itself where the source is a part of one."""
     source, row, col, target = call.args
-    _write(ctx, "pto.textract", [ctx.operand(source), ctx.index(row), ctx.index(col)], ctx.operand(target))
+    origin = ctx.operand(source)
+    if isinstance(origin, Part):
+        row, col = add(origin.at[0], row), add(origin.at[1], col)
+        origin = origin.whole
+    _write(ctx, "pto.textract", [origin, ctx.index(row), ctx.index(col)], ctx.operand(target))
 
 
 # -- computation

@@ -26,6 +26,7 @@ _KERNELS = frozenset(
     }
 )
 _LAST = (
+    "SelectBufferIRFunctions",
     "MaterializeSemanticAliases",
     "MemoryReuse",
     "AllocateMemoryAddr",
@@ -92,8 +93,8 @@ PASSES = (
     Pass(
         contract=_contract(
             "LegalizeTileStorage",
-            requires=_KERNELS | {_SELECTED},
-            produces=_KERNELS | {_SELECTED},
+            requires=_KERNELS,
+            produces=_KERNELS,
             order=(
                 strictly_after("SelectBufferIRFunctions", "kernels in tiles are left as they are"),
                 *(
@@ -111,9 +112,10 @@ PASSES = (
     Pass(
         contract=_contract(
             "VerifyTileStorage",
-            requires=_KERNELS | {_SELECTED},
-            produces=_KERNELS | {_SELECTED, _LEGALIZED},
+            requires=_KERNELS,
+            produces=_KERNELS | {_LEGALIZED},
             order=(
+                strictly_after("SelectBufferIRFunctions", "kernels in tiles are not asked"),
                 strictly_after(
                     "MaterializeSemanticAliases", "it is what puts carries and results into one place"
                 ),

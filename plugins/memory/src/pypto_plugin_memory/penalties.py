@@ -3,6 +3,9 @@
 A buffer that one pipe has just finished with makes another pipe wait when it writes there. Pairs are found from
 the order of accesses alone, for buffers of which everything is known: each access touches all of it, all accesses
 stand in one region, and the first one only writes.
+
+What a pipe did long ago it has done: only buffers that are few definitions apart are paired, so that the pairs of a
+long kernel grow with its length and not with the square of it.
 """
 
 from __future__ import annotations
@@ -38,6 +41,10 @@ from pypto_plugin_memory.buffers import Buffer
 from pypto_plugin_memory.storage import memref_of
 
 
+REACH = 64
+"""How many definitions apart two buffers may be, in one trip or from one to the next, to make each other wait."""
+
+
 @attrs.define(eq=False)
 class _History:
     """The accesses of one buffer. ``last``: per pipe the order of its last access."""
@@ -62,7 +69,8 @@ def reuse_penalties(
         by_place.setdefault((history.path, buffer.allocation.space), []).append((buffer, history))
     for members in by_place.values():
         for at, (b, hb) in enumerate(members):
-            for a, ha in members[:at]:
+            wrapped = max(0, at + REACH - len(members)) if hb.looped else 0
+            for a, ha in (*members[:wrapped], *members[max(wrapped, at - REACH) : at]):
                 if not a.meets(b) and (_waits(ha, hb) or _waits(hb, ha)):
                     yield a, b
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import attrs
+
 from pypto_core.ir import (
     AssignStmt,
     Call,
@@ -25,48 +27,60 @@ _PRODUCTS = frozenset({"tensor.matmul", "tensor.matmul_acc"})
 _MADE = frozenset({"tensor.create", "tensor.full"})
 
 
+@attrs.frozen(eq=False)
+class _Way:
+    """A value on its way into a carry or result; ``first``: what a loop starts with."""
+
+    value: Var
+    first: bool = False
+
+
 def find_accumulators(function: Function) -> frozenset[Var]:
     """The variables that hold a matrix product where the matrix unit left it.
 
-    A carry or result does when every value that reaches it is a product, or a tensor that was made to be one.
+    A carry or result does when every value that reaches it is a product or undefined. What a loop starts with may be
+    filled as well: a sum of products begins with zeros, which the first product takes the place of.
     """
     products: set[Var] = set()
-    made: set[Var] = set()
-    aliases: dict[Var, Var] = {}
-    meets: dict[Var, list[Var]] = {}
+    undefined: set[Var] = set()
+    filled: set[Var] = set()
+    meets: dict[Var, list[_Way]] = {}
     tuples: dict[Expr, MakeTuple] = {}
     for stmt in walk_stmts(function.body):
         if isinstance(stmt, AssignStmt):
-            if isinstance(stmt.value, Call) and stmt.value.name in _PRODUCTS:
+            value = stmt.value
+            if isinstance(value, TupleGetItemExpr) and value.tuple in tuples:
+                value = tuples[value.tuple].elements[value.index]
+            if isinstance(value, Call) and value.name in _PRODUCTS:
                 products.add(stmt.var)
-            elif isinstance(stmt.value, Call) and stmt.value.name in _MADE:
-                made.add(stmt.var)
-            elif isinstance(stmt.value, Var):
-                aliases[stmt.var] = stmt.value
-            elif isinstance(stmt.value, MakeTuple):
-                tuples[stmt.var] = stmt.value
-            elif isinstance(stmt.value, TupleGetItemExpr) and stmt.value.tuple in tuples:
-                element = tuples[stmt.value.tuple].elements[stmt.value.index]
-                if isinstance(element, Var):
-                    aliases[stmt.var] = element
+            elif isinstance(value, Call) and value.name in _MADE:
+                (undefined if _is_undefined(value) else filled).add(stmt.var)
+            elif isinstance(value, Var):
+                meets[stmt.var] = [_Way(value)]
+            elif isinstance(value, MakeTuple):
+                tuples[stmt.var] = value
         for result, ways in _meetings(stmt):
             meets.setdefault(result, []).extend(ways)
-    for alias, source in aliases.items():
-        meets[alias] = [source]
     found = products | _reached(products, meets)
-    while True:
-        lost = {v for v in found - products if any(w not in found and w not in made for w in meets[v])}
-        if not lost:
-            return frozenset(found)
+
+    def fits(way: _Way) -> bool:
+        return way.value in found or way.value in undefined or (way.first and way.value in filled)
+
+    while lost := {v for v in found - products if not all(map(fits, meets[v]))}:
         found -= lost
+    return frozenset(found)
 
 
-def _reached(products: set[Var], meets: dict[Var, list[Var]]) -> set[Var]:
+def _is_undefined(call: Call) -> bool:
+    return call.name == "tensor.create" and "init_value" not in call.kwargs
+
+
+def _reached(products: set[Var], meets: dict[Var, list[_Way]]) -> set[Var]:
     """Everything that a product becomes part of."""
     becomes: dict[Var, list[Var]] = {}
     for result, ways in meets.items():
         for way in ways:
-            becomes.setdefault(way, []).append(result)
+            becomes.setdefault(way.value, []).append(result)
     found: set[Var] = set()
     todo = list(products)
     while todo:
@@ -77,20 +91,17 @@ def _reached(products: set[Var], meets: dict[Var, list[Var]]) -> set[Var]:
     return found
 
 
-def _meetings(stmt: Stmt) -> Iterator[tuple[Var, list[Var]]]:
+def _meetings(stmt: Stmt) -> Iterator[tuple[Var, list[_Way]]]:
     if isinstance(stmt, ForStmt | WhileStmt):
         tail = last_yield(stmt.body)
         for i, (arg, result) in enumerate(zip(stmt.iter_args, stmt.return_vars, strict=True)):
             if isinstance(arg.type, TensorType):
-                ways = [
-                    v
-                    for v in (arg.init_value, *(tail.values[i : i + 1] if tail else ()))
-                    if isinstance(v, Var)
-                ]
-                yield arg, ways
-                yield result, [arg]
+                begun = [_Way(arg.init_value, first=True)] if isinstance(arg.init_value, Var) else []
+                handed = tail.values[i : i + 1] if tail is not None else ()
+                yield arg, [*begun, *(_Way(v) for v in handed if isinstance(v, Var))]
+                yield result, [_Way(arg)]
     elif isinstance(stmt, IfStmt):
         tails = [t for b in (stmt.then_body, stmt.else_body) if (t := last_yield(b)) is not None]
         for i, result in enumerate(stmt.return_vars):
             if isinstance(result.type, TensorType):
-                yield result, [v for t in tails for v in t.values[i : i + 1] if isinstance(v, Var)]
+                yield result, [_Way(v) for t in tails for v in t.values[i : i + 1] if isinstance(v, Var)]

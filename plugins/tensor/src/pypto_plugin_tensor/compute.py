@@ -244,6 +244,7 @@ _SPECIAL: dict[str, Callable[[Kernel, Var, Call], Value]] = {
     "expands": _with_target_tile,
     "gather": picking.gather,
     "gather_row": picking.gather_row,
+    "mrgsort_format2": picking.merge,
 }
 
 __all__ = ["compute", "constant"]

@@ -239,7 +239,7 @@ class Converter(Kernel):
         clamp = bool(call.kwargs.get("clamp"))
         return Window(
             kind=kind, base=base, offsets=place, extents=extents, dropped=dropped, clamp=clamp,
-            volatile=self.is_written(base), pad=call.kwargs.get("pad_value"), notes=call.attrs,
+            volatile=self.is_written(base), notes=call.attrs,
         )  # fmt: skip
 
     def _tile_slice(self, var: Var, call: Call, value: Value, kind: TensorType) -> Value:

@@ -7,6 +7,7 @@ square.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from pypto_core.ir import (
@@ -77,7 +78,8 @@ class FunctionNames:
                 return name
 
     def hinted(self, hint: str, base: str) -> str:
-        """The author's name for a scope where it is free, else a numbered one."""
+        """The author's name for a scope, as an identifier, where it is free; else a numbered one."""
+        hint = re.sub(r"\W|^(?=\d)", "_", hint)
         if hint and hint not in self.taken:
             self.taken.add(hint)
             return hint

@@ -195,10 +195,10 @@ class Kernel:
         if window.clamp:
             options["clamp"] = True
         args = [window.base, dims(window.offsets), dims(full), dims(valid)]
-        tile = self.emit("tile.load", args, options, like=like, span=span, slot=slot)
-        return (
-            tile if fits else self.emit("tile.reshape", [tile, dims(shape)], like=like, span=span, slot=slot)
-        )
+        tile = self.emit("tile.load", args, options, like=like, span=span, slot=slot, notes=window.notes)
+        if fits:
+            return tile
+        return self.emit("tile.reshape", [tile, dims(shape)], like=like, span=span, slot=slot)
 
     def filled(self, value: Fresh, like: str, span: Span, slot: Slot) -> Var:
         """A tile of one value, or of none. A column is filled as a row, whose elements lie as its own do."""

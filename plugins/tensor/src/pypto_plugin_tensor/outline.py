@@ -60,8 +60,9 @@ class Plan:
     """How to outline one scope.
 
     ``body``: what is to become the function. ``prologue`` is put ahead of it and defines what ``bound`` maps variables
-    to. ``escapes``: the variables defined in the body that are used elsewhere. ``symbols``: extents that nothing in the
-    surroundings defines.
+    to. ``escapes``: the variables defined in the body that are used elsewhere; ``live``: those of the surroundings that
+    are used elsewhere too. ``defined``: everything that the surrounding function defines; what is used and not defined
+    is a symbolic extent.
     """
 
     name: str

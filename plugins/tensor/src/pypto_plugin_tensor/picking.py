@@ -1,4 +1,4 @@
-"""Picking elements of tensors: by index along the last axis, and by a mask that repeats."""
+"""Picking and sorting elements of tensors: by index along the last axis, by a mask that repeats, by merging lists."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pypto_core.ir import (
     AssignStmt,
     Call,
     DataType,
+    Expr,
     ForStmt,
     IterArg,
     MakeTuple,
@@ -96,4 +97,17 @@ def gather_row(kernel: Kernel, var: Var, call: Call) -> Value:
     index = kernel.tile(kernel.value(call.args[2]), name_of(call.args[2]), call.span)
     args = [onto, source.var, index]
     tile = kernel.emit("tile.gather_row", args, like=var.name_hint, var=var.name_hint, span=call.span)
+    return Tile(kind=kernel.kind(kind), var=tile)
+
+
+def merge(kernel: Kernel, var: Var, call: Call) -> Value:
+    """``tensor.mrgsort_format2``: the instruction wants a scratch tile as large as the result."""
+    kind = call.type
+    assert isinstance(kind, TensorType)
+    lists: list[Expr] = [kernel.tile(kernel.value(a), name_of(a), call.span) for a in call.args]
+    shape = physical(kind, name_of(var), call.span, kernel.bounds)
+    room = {"dtype": kind.dtype, "target_memory": VEC}
+    scratch = kernel.emit("tile.create", [dims(shape)], room, like=var.name_hint, span=call.span, role="tmp")
+    args = [*lists, scratch]
+    tile = kernel.emit("tile.mrgsort_format2", args, like=var.name_hint, var=var.name_hint, span=call.span)
     return Tile(kind=kernel.kind(kind), var=tile)

@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-from pypto_core.ir import EMPTY_MAP, Expr, PadValue, Stmt, TensorType, Var
+from pypto_core.ir import EMPTY_MAP, Expr, Stmt, TensorType, Var
 
 Slot = list["Stmt | Slot"]
 """Statements in order. A slot inside of a slot keeps a place for what turns out to be needed there."""
@@ -37,7 +37,8 @@ class Global(Value):
 class Window(Value):
     """A part of ``base``: ``extents`` from ``offsets``, of which the axes in ``dropped`` are gone from ``kind``.
 
-    ``clamp``: the window may reach past the end. ``pad``: what is to fill it up. ``notes``: attributes of the slice.
+    ``clamp``: the window may reach past the end. ``notes``: attributes of the slice. A padding that a slice names is
+    not kept, as whatever fills a tile up says with what.
     ``volatile``: the memory is written in this kernel, so that each use has to read it itself.
     """
 
@@ -47,7 +48,6 @@ class Window(Value):
     dropped: tuple[int, ...] = ()
     clamp: bool = False
     volatile: bool = False
-    pad: PadValue | None = None
     notes: Mapping[str, Any] = EMPTY_MAP
 
 

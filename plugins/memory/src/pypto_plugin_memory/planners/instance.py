@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import attrs
 
@@ -125,8 +126,8 @@ def put(instance: Instance, i: int, at: Sequence[int]) -> tuple[int, int] | None
             if high > cursor:
                 cursor = -(-high // align) * align
         return (0, cursor) if cursor <= top else None
-    if len(soft) > _MANY and not joint:
-        return _cheapest(size, align, top, blocked, soft)
+    if len(soft) + len(joint) > _MANY:
+        return _cheapest(size, align, top, blocked, soft, joint)
     best: tuple[int, int] | None = None
     for place in _candidates(align, blocked, soft, joint):
         if place > top:
@@ -145,22 +146,41 @@ def put(instance: Instance, i: int, at: Sequence[int]) -> tuple[int, int] | None
 
 
 def _cheapest(
-    size: int, align: int, top: int, blocked: list[tuple[int, int]], soft: list[tuple[int, int, int]]
+    size: int,
+    align: int,
+    top: int,
+    blocked: list[tuple[int, int]],
+    soft: list[tuple[int, int, int]],
+    joint: list[tuple[int, int]],
 ) -> tuple[int, int] | None:
     """As :func:`put` does, over all places at once: worth it where a block has many that it would pay for."""
     import numpy as np  # most blocks have few
 
-    places = np.array(_candidates(align, blocked, soft, ()), dtype=np.int64)
+    places = np.array(_candidates(align, blocked, soft, joint), dtype=np.int64)
     places = places[places <= top]
-    if blocked:
-        low, high = np.array(blocked, dtype=np.int64).T
-        places = places[~((places[:, None] < high) & (low < places[:, None] + size)).any(axis=1)]
+    hindered = _met(places, size, [(low, high, 1) for low, high in blocked + joint])
+    starts = np.sort(np.array([low for low, _ in joint], dtype=np.int64))
+    hindered = hindered - (np.searchsorted(starts, places, "right") - np.searchsorted(starts, places, "left"))
+    places = places[hindered == 0]
     if not len(places):
         return None
-    low, high, weight = np.array(soft, dtype=np.int64).T
-    cost = ((places[:, None] < high) & (low < places[:, None] + size)) @ weight
+    cost = _met(places, size, soft)
     first = int(cost.argmin())
     return int(cost[first]), int(places[first])
+
+
+def _met(places: Any, size: int, spans: list[tuple[int, int, int]]) -> Any:
+    """The summed weight of the spans that each place shares bytes with: of those begun, less those that end before."""
+    import numpy as np
+
+    low, high, weight = np.array(spans, dtype=np.int64).reshape(-1, 3).T
+    by_low, by_high = low.argsort(), high.argsort()
+    begun = np.concatenate(([0], weight[by_low].cumsum()))
+    ended = np.concatenate(([0], weight[by_high].cumsum()))
+    return (
+        begun[np.searchsorted(low[by_low], places + size, "left")]
+        - ended[np.searchsorted(high[by_high], places, "right")]
+    )
 
 
 def _at_fixed(

@@ -7,6 +7,7 @@ from pypto_plugin_pto.emission import Emission, OwnRecipe
 from pypto_plugin_pto.recipes.writing import (
     as_row,
     as_rows,
+    check_alike,
     check_element,
     instruction,
     tile_type,
@@ -22,11 +23,12 @@ def _precision(call: Call, name: str) -> str:
     return f" {{precisionType = #pto<{name}_precision high_precision>}}"
 
 
-def tiles(mnemonic: str, precision: str = "") -> OwnRecipe:
-    """All operands are tiles."""
+def tiles(mnemonic: str, precision: str = "", alike: tuple[int, ...] = (0, 1)) -> OwnRecipe:
+    """All operands are tiles, those at ``alike`` of one element type and shape."""
 
     def write(ctx: Emission, call: Call, result: Var | None) -> None:
         check_element(ctx, call)
+        check_alike(ctx, call, *alike)
         ins, out = as_rows(ctx, call), as_row(ctx, ctx.output(result))
         instruction(ctx, mnemonic, ins, out, after=_precision(call, precision) if precision else "")
 
@@ -57,6 +59,7 @@ def _comparison(ctx: Emission, call: Call) -> str:
 
 def cmp(ctx: Emission, call: Call, result: Var | None) -> None:
     """A mask of two tiles."""
+    check_alike(ctx, call, 0, 1)
     ins = [ctx.storage.handle(a) for a in call.args]
     instruction(ctx, "tcmp", ins, ctx.output(result), inside=_comparison(ctx, call))
 
@@ -128,7 +131,7 @@ RECIPES: dict[str, OwnRecipe] = {
     **{f"tile.{name}": with_scalar(mnemonic) for name, mnemonic in _SCALAR.items()},
     "tile.cmp": cmp,
     "tile.cmps": cmps,
-    "tile.sel": tiles("tsel"),
+    "tile.sel": tiles("tsel", alike=(1, 2)),
     "tile.sels": sels,
     "tile.cast": cast,
     "tile.full": fill,

@@ -57,6 +57,38 @@ def check_element(ctx: Emission, call: Call) -> None:
     )
 
 
+_SPREAD = {"add": "add", "sub": "sub", "mul": "mul", "div": "div", "maximum": "max", "minimum": "min"}
+
+
+def check_alike(ctx: Emission, call: Call, *positions: int) -> None:
+    """Refuse operands that differ in element type or extents, which no instruction takes side by side."""
+    first, *others = [tile_type(call, at) for at in positions]
+    for other in others:
+        if other.dtype is not first.dtype:
+            raise ctx.error(
+                f"the instruction of '{call.op.name}' takes elements of one type, not {first.dtype} and {other.dtype}",
+                remedy="convert one of the operands with pl.cast",
+                operands=f"{first!r}, {other!r}",
+            )
+        if any(is_const(a) and is_const(b) and a.value != b.value for a, b in zip(first.shape, other.shape)):
+            raise ctx.error(
+                f"the instruction of '{call.op.name}' takes tiles of one shape",
+                remedy=_spread_remedy(call, first, other),
+                operands=f"{first!r}, {other!r}",
+            )
+
+
+def _spread_remedy(call: Call, first: TileType, other: TileType) -> str:
+    mix = _SPREAD.get(call.op.name.removeprefix("tile."))
+    line = next(
+        (line for line, axis in (("row", 1), ("col", 0)) if is_const(other.shape[axis], 1)),
+        None,
+    )
+    if mix is not None and line is not None and len(first.shape) == 2:
+        return f"write pl.{line}_expand_{mix}(…), which spreads a value per {'row' if line == 'row' else 'column'}"
+    return "spread the smaller one first with pl.row_expand or pl.col_expand"
+
+
 def is_flat_column(kind: TileType) -> bool:
     """Whether a tile is a column that is stored as one, which element-wise instructions don't take."""
     view = kind.view
