@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,7 +18,7 @@ from typing import Any
 
 import pypto_core.language as pl
 from benchmarks.bench_language import kernel_text
-from benchmarks.figures import Figure, best_of, growth
+from benchmarks.figures import Figure, best_of, clock, growth
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples" / "kernels"
 SIZES = (100, 500, 2000)
@@ -61,9 +60,7 @@ def _sizes() -> Iterator[Figure]:
     seconds: list[float] = []
     for size, limit, peer in zip(SIZES, LIMITS, PEER, strict=True):
         text = kernel_text(size)
-        best = best_of(
-            lambda text=text: compile(parse_program(text), emit=False), repeat=3, clock=time.process_time
-        )  # type: ignore[misc]
+        best = best_of(lambda text=text: compile(parse_program(text), emit=False), repeat=3)  # type: ignore[misc]
         seconds.append(best)
         yield Figure(
             name=f"source to planned IR, {size:,} statements",
@@ -99,7 +96,7 @@ def _seconds(compiled: Callable[[], Any]) -> float | None:
     from pypto_core.diagnostics import UserError
 
     try:
-        return best_of(compiled, repeat=3, clock=time.process_time)
+        return best_of(compiled, repeat=3)
     except UserError:
         return None
 
@@ -107,14 +104,12 @@ def _seconds(compiled: Callable[[], Any]) -> float | None:
 def _cached() -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as folder, _environment(PYPTO_CACHE="on", PYPTO_CACHE_DIR=folder):
         array = Sample()
-        began = time.process_time()
+        began = clock()
         softmax.compile(array, array)
-        first = time.process_time() - began
+        first = clock() - began
         softmax.forget()
-        from_disk = best_of(
-            lambda: (softmax.forget(), softmax.compile(array, array)), repeat=5, clock=time.process_time
-        )
-        from_memory = best_of(lambda: softmax.compile(array, array), repeat=5, clock=time.process_time)
+        from_disk = best_of(lambda: (softmax.forget(), softmax.compile(array, array)), repeat=5)
+        from_memory = best_of(lambda: softmax.compile(array, array), repeat=5)
     yield Figure(name="jit kernel to PTO, compiled", value=first, unit="s", target=0.25)
     yield Figure(name="jit kernel to PTO, from disk", value=from_disk, unit="s", target=0.03)
     yield Figure(name="jit kernel to PTO, from memory", value=from_memory, unit="s", target=0.03)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -22,10 +22,6 @@ from pypto_core.contract import Pass, Property
 from pypto_core.host import Host, load_host
 from pypto_core.ops import FromOption, OpDef
 from pypto_core.verify import property_code
-
-if TYPE_CHECKING:
-    from mkdocs.config.defaults import MkDocsConfig
-    from mkdocs.structure.files import Files
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = (
@@ -60,6 +56,9 @@ CODE_GROUPS: tuple[tuple[str, str, str], ...] = (
     ("others", "Other plugins", r".*"),
 )
 
+# The beginning of a role in HTML: ``:class:`~pypto_core.ir.Var```.
+ROLE = re.compile(r":(?:attr|class|data|func|meth|mod):<code>~?")
+
 EXIT_CODES = (
     (0, "all went well"),
     (1, "the command did its work, and the answer is no: results differ, a check found something, a race was found"),
@@ -69,13 +68,18 @@ EXIT_CODES = (
 )  # fmt: skip
 
 
-def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Adds the pages to those that are written by hand."""
-    from mkdocs.structure.files import File  # only there when the manual is built
+def on_files(files: Any, config: Any) -> Any:
+    """Adds the pages to those that are written by hand; called by mkdocs."""
+    from mkdocs.structure.files import File  # pyright: ignore[reportMissingImports]  # there with the extra [docs]
 
     for path, text in pages().items():
         files.append(File.generated(config, path, content=text))
     return files
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """Docstrings name things by roles, which Markdown does not know: what is left of them goes; called by mkdocs."""
+    return ROLE.sub("<code>", html)
 
 
 def pages() -> dict[str, str]:

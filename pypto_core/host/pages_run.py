@@ -88,7 +88,8 @@ RUN_PAGES = (
     CodePage(
         "PT819",
         "the options of a pass are given twice",
-        "Two texts configure one pass. Write them as one: `Name{a=1 b=2}`.",
+        "Two texts configure one pass, and which of them counts would depend on their order. Write them as one: "
+        "`Name{a=1 b=2}`.",
     ),
     CodePage(
         "PT820",
@@ -128,7 +129,9 @@ JIT_PAGES = (
     CodePage(
         "PT831",
         "a kernel was called with arguments that it has no parameters for",
-        "The facts list the parameters. Arguments may be given by name.",
+        "There are more arguments than parameters, a name that no parameter has, or one parameter is given twice. The "
+        "facts list the parameters. Arguments may be given by name; outputs at the end may be left out where the "
+        "annotation says their shape.",
     ),
     CodePage(
         "PT832",
@@ -140,7 +143,8 @@ JIT_PAGES = (
     CodePage(
         "PT833",
         "a setting of the cache can't be read",
-        "`PYPTO_CACHE_BYTES` is a number of bytes. `PYPTO_CACHE=off` switches the cache off.",
+        "`PYPTO_CACHE_BYTES` is a number of bytes, such as `268435456`, without a unit. `PYPTO_CACHE=off` switches the "
+        "cache off. Correct or unset the variable that the message names.",
     ),
     CodePage(
         "PT834",

@@ -84,7 +84,7 @@ def _field(ctx: Context, name: str, wanted: type, node: ast.expr) -> Any:
         node,
         "its extents are constants: -1 stands for a valid extent that is known at run time"
         if wanted is tuple
-        else "",
+        else f"write {what} in place, as in a printed program",
     )
 
 

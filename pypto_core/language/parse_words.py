@@ -92,7 +92,9 @@ def const(ctx: Context, node: ast.Call) -> Expr:
             ParserTypeError,
             f"{value_text(value)} is not a constant of type {dtype}",
             value_node,
-            "use pl.cast for a value known only at run time" if isinstance(value, Expr) else "",
+            "use pl.cast for a value known only at run time"
+            if isinstance(value, Expr)
+            else f"write a number that {dtype} can hold",
         ) from None
 
 

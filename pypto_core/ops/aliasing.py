@@ -48,8 +48,9 @@ def written_arguments(call: Call) -> tuple[int, ...]:
 def alias_forbidden(call: Call) -> tuple[int, ...]:
     """The tile arguments that the result may share no byte with, although they die here.
 
-    All of them when the operator is not safe in place, the listed ones otherwise, its scratch, and the argument of a
-    cast to wider elements, whose result would overtake what it still has to read.
+    All of them when the operator is not safe in place, the listed ones otherwise, and the argument of a cast to wider
+    elements, whose result would overtake what it still has to read. Scratch is nothing special: a sum of columns ends
+    in the first row of its own, a choice by a mask may not.
     """
     op = op_of(call)
     if op is None or op.memory is None:
@@ -57,7 +58,7 @@ def alias_forbidden(call: Call) -> tuple[int, ...]:
     tiles = [i for i, arg in enumerate(call.args) if isinstance(arg.type, TileType)]
     if not op.memory.inplace_safe:
         return tuple(tiles)
-    forbidden = {*op.memory.forbids_alias, *scratch_arguments(call), *((0,) if _widens(op, call) else ())}
+    forbidden = {*op.memory.forbids_alias, *((0,) if _widens(op, call) else ())}
     return tuple(i for i in tiles if i in forbidden)
 
 

@@ -139,14 +139,19 @@ _PRECISE = flag("high_precision")
 def _op(
     name: str, what: str, params: tuple[Param, ...], deduce: Deducer, safe: bool = True, **rules: str
 ) -> OpDef:
-    """A row of the vector unit: its tiles and its result lie in Vec; ``safe``: the result may overwrite an operand."""
-    inputs = tuple(VEC if p.kind is Kind.TILE else None for p in params if p.is_operand)
+    """A row of the vector unit: its tiles and its result lie in Vec; ``safe``: the result may overwrite an operand.
+
+    Never its scratch, which takes what the result is still to be made of.
+    """
+    operands = [p for p in params if p.is_operand]
+    inputs = tuple(VEC if p.kind is Kind.TILE else None for p in operands)
+    scratch = tuple(i for i, p in enumerate(operands) if p is _TMP) if safe else ()
     return OpDef(
         name=f"tile.{name}",
         summary=what,
         params=params,
         deduce=deduce,
-        memory=OpMemory(inputs=inputs, output=MemorySpace.Vec, inplace_safe=safe),
+        memory=OpMemory(inputs=inputs, output=MemorySpace.Vec, inplace_safe=safe, forbids_alias=scratch),
         core=CoreType.VECTOR,
         **rules,  # type: ignore[arg-type]
     )

@@ -162,6 +162,7 @@ class Pipeline:
                 code="PT800",
                 message=f"{INPUT_LABEL}: the program does not have the properties that the pipeline counts on",
                 facts=[("program", run.program.name)],
+                written=True,
             )
         run.held = counted_on
         run.input_seconds = time.perf_counter() - started

@@ -64,14 +64,24 @@ class Wishes:
 def goals_of(name: str, context: PassContext, host: Host) -> tuple[Target | None, tuple[Goal, ...]]:
     """The target of that name and the goals it has here; or no target and the property of that name as goal.
 
+    A property that is made on the way to some target only brings the goals of that target along.
     Raises UserError (PT703) when there is neither, InternalError (PT913) when the target does not say its goals.
     """
     if name in host.targets:
         target = host.targets[name]
         return target, tuple(Goal(goal, _by_target(name)) for goal in _wanted_by(target, context))
     if name in host.properties:
-        return None, (Goal(name, "the goal of this compilation"),)
+        wanted = [
+            goal for target in _on_the_way_to(name, host) for goal in goals_of(target, context, host)[1]
+        ]
+        return None, (*wanted, Goal(name, "the goal of this compilation"))
     raise unknown_name("target", name, host.targets, host.health, "PT703")
+
+
+def _on_the_way_to(name: str, host: Host) -> list[str]:
+    """The targets that every pass which makes a property is for."""
+    made_by = [p.contract for p in host.passes.values() if name in p.contract.produces - p.contract.requires]
+    return [t for t in host.targets if made_by and all(f"target:{t}" in c.needs for c in made_by)]
 
 
 def _by_target(name: str) -> str:
@@ -118,6 +128,7 @@ def initial_state(program: Program, host: Host, goals: Iterable[Goal] = ()) -> f
         code="PT800",
         message=f"{INPUT_LABEL}: the program does not have the properties that every program has to have",
         facts=[("program", program.name)],
+        written=True,
     )
     asked = {goal.property for goal in goals}
     for pass_ in host.passes.values():

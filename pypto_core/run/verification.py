@@ -75,22 +75,27 @@ def require(
     code: str,
     message: str,
     facts: Iterable[tuple[str, object]] = (),
+    written: bool = False,
 ) -> None:
     """Check that a program has the named properties; one that nobody registered or can verify is believed.
 
     Raises VerificationError with a first diagnostic of ``code`` saying ``message`` and which properties
-    failed, followed by what each verifier found.
+    failed, followed by what each verifier found. In a program as ``written`` that first one is left out where all
+    findings point at their lines: they are mistakes of its author, and each says what is wrong by itself.
     """
     failed: dict[str, tuple[Diagnostic, ...]] = {}
     for name in sorted(set(names) & set(properties)):
-        found = violations(program, properties[name])
-        if found:
-            failed[name] = found
+        errors = violations(program, properties[name])
+        if errors:
+            failed[name] = errors
     if not failed:
         return
+    found = [d for each in failed.values() for d in each]
+    if written and all(d.span.source is not None for d in found):
+        raise VerificationError(diagnostics=found)
     head = Diagnostic(
         code=code,
         message=f"{message}: {', '.join(failed)}",
         facts=[*facts, *((name, properties[name].summary or "no summary") for name in failed)],
     )
-    raise VerificationError(diagnostics=(head, *(d for found in failed.values() for d in found)))
+    raise VerificationError(diagnostics=(head, *found))

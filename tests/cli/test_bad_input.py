@@ -71,6 +71,25 @@ def test_one_error_with_caret_and_remedy(capsys, tmp_path, name):
     assert error["remedy"]
 
 
+@pytest.mark.parametrize(
+    ("body", "code", "place"),
+    [
+        ("for i in pl.parallel(4):\n            break\n        y = pl.exp(x)", "PT433", "10:13"),
+        (
+            "for i, (c,) in pl.range(4, init_values=(x,)):\n            y = pl.yield_(i)",
+            "PT421",
+            "10:17",
+        ),
+    ],
+)
+def test_what_only_a_verifier_finds_is_one_error_too(capsys, tmp_path, body, code, place):
+    path = tmp_path / "bad.py"
+    path.write_text(TEMPLATE.format(body=body))
+    shown = run(capsys, path)
+    assert shown.startswith(f"error[{code}]") and shown.count("error[") == 1
+    assert f"{path}:{place}" in shown and "^" in shown and "  fix: " in shown
+
+
 def test_a_tile_that_fits_no_memory_says_how_much_is_missing(capsys, tmp_path):
     path = tmp_path / "bad.py"
     path.write_text(

@@ -295,6 +295,26 @@ def test_a_pass_that_is_on_by_default_is_switched_off(toy: Any) -> None:
         assert done.diagnostics == ()
 
 
+def test_a_pass_for_one_target_runs_on_the_way_to_it_alone(toy: Any) -> None:
+    host = toy.host(
+        properties=[toy.property(name) for name in "ADE"],
+        passes=[
+            toy.pass_("A"),
+            toy.pass_("D", role=Role.OPTIMISE, needs={"target:text"}),
+            toy.pass_("E", needs={"target:text"}, requires={"toy.D"}, produces={"toy.D", "toy.E"}),
+        ],
+        backends=[toy.backend("box")],
+        targets=[toy.target("toy.A")],
+    )
+    marks = {
+        goal: sorted(toy.marks(compile(toy.program("f"), goal=goal, host=host).program)["f"])
+        for goal in ("text", "toy.A", "toy.D", "toy.E")
+    }
+    # What is only made on the way to a target brings that target's goals along.
+    assert marks == {"text": ["A", "D"], "toy.A": ["A"], "toy.D": ["A", "D"], "toy.E": ["A", "D", "E"]}
+    assert compile(toy.program("f"), goal="toy.D", host=host).artifacts == ()
+
+
 def test_wishes_add_goals_passes_orders_and_options(toy: Any) -> None:
     @attrs.frozen
     class Depth:

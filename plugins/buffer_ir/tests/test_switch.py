@@ -116,6 +116,13 @@ def test_a_goal_that_is_about_tiles_ends_in_tiles(pair, goal):
     assert not any(n in MINE for n in made.pipeline.names)
 
 
+@pytest.mark.parametrize("planner", PLANNERS)
+def test_buffers_may_be_the_goal(pair, planner):
+    made = compiled(pair, planner, goal="BufferIR")
+    assert made.artifacts == () and made.pipeline.names[-1] == MINE[-1]
+    assert structural_equal(made.program, compiled(pair, planner).program)
+
+
 def test_a_kernel_that_is_outlined_on_the_way():
     """What selection makes holds of a program without kernels from the start; it is asked all the same."""
     from pypto_core.language import parse

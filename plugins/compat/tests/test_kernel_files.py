@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -21,6 +22,7 @@ PROGRAMS = {
     "declared_slots": ("DeclaredSlots",),
     "module_functions": ("ModuleFunctions", "Halves"),
     "matmul": ("MatmulProgram",),
+    "tensor_level": ("TensorLevel",),
 }
 ALL = [(file, name) for file, names in PROGRAMS.items() for name in names]
 
@@ -177,3 +179,14 @@ def test_matmul_computes() -> None:
     c = np.zeros((64, 64), np.float32)
     ir.compile(program("matmul", "MatmulProgram"), platform="a2a3")(a, b, c)
     np.testing.assert_allclose(c, a.astype(np.float64) @ b.astype(np.float64), atol=1e-4)
+
+
+def test_tensors_compute() -> None:
+    x, w = random(32, 128).astype(ml_dtypes.bfloat16), random(64, 128).astype(ml_dtypes.bfloat16)
+    bias, out = random(1, 64), np.zeros((32, 64), np.float32)
+    compiled = ir.compile(program("tensor_level", "TensorLevel"), platform="a2a3")
+    assert [a.name for a in compiled.compiled.artifacts] == ["bias.pto", "product.pto", "softmax.pto"]
+    compiled(x, w, bias, out)
+    scores = x.astype(np.float64) @ w.astype(np.float64).T + bias
+    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+    np.testing.assert_allclose(out, weights / weights.sum(axis=1, keepdims=True), atol=1e-5)

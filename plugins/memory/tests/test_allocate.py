@@ -31,6 +31,8 @@ from pypto_core.run import memory_table
 from pypto_core.testing import build as b
 from pypto_plugin_memory.allocate import allocate_memory_addr
 from pypto_plugin_memory.audit import audit
+from pypto_plugin_memory.penalties import REACH
+from pypto_plugin_memory.problem import planning_of
 from pypto_plugin_memory.reuse import memory_reuse
 
 VEC, LEFT, RIGHT = MemorySpace.Vec, MemorySpace.Left, MemorySpace.Right
@@ -156,6 +158,28 @@ def test_the_search_avoids_waits_while_there_is_room():
     assert len(set(at(context("pypto")))) == 1
     tight = machine(Vec=512)
     assert at(context("dsa_rp", backend=tight)) == [0, 0, 0]
+
+
+@pytest.mark.parametrize("looped", [False, True])
+def test_who_waits_for_whom_grows_with_the_length_of_a_kernel_alone(looped):
+    x, out = b.tensor("x", [64, 8]), b.tensor("out", [64, 8])
+
+    def pairs(count):
+        stmts = []
+        for i in range(count):
+            t = b.let(f"t{i}", b.op("tile.load", x, b.dims(0, 0), b.dims(16, 8), target_memory=VEC))
+            stmts += [t, b.do(b.op("tile.store", t.var, b.dims(0, 0), out))]
+        body = [b.loop(4, lambda i: stmts)] if looped else stmts
+        problem = planning_of(prepared(body, context("dsa_rp"), [x, out]), context("dsa_rp")).problem
+        assert len(problem.blocks) == count
+        number = {block.name: i for i, block in enumerate(problem.blocks)}
+        return {(number[p.a], number[p.b]) for p in problem.penalties}
+
+    # A load waits for the store of whatever lies there; in a loop also the first load for the last store before it.
+    assert pairs(REACH) == {(i, j) for j in range(REACH) for i in range(j)}
+    count = 3 * REACH
+    apart = {(i, j): min(j - i, count - j + i) if looped else j - i for j in range(count) for i in range(j)}
+    assert pairs(count) == {pair for pair, steps in apart.items() if steps <= REACH}
 
 
 def test_other_functions_and_the_planner_without_addresses_are_left_alone():

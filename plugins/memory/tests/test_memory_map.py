@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from xml.etree import ElementTree
@@ -100,6 +101,19 @@ def test_a_pipelined_loop_has_the_tiles_of_every_stage(
     # Two operands in each of two stages, and a sum may take the place of one of its operands.
     assert space["live_peak"] == space["peak"] == 4 * TILE
     assert {block["bytes"] for block in space["blocks"]} == {TILE}
+
+
+def test_a_ring_of_slots_is_shown_where_it_lies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "kernel.py"
+    path.write_text(PIPELINED)
+    chosen = ["--planner", "pypto", "--option", "enable_addressed_slots=true"]
+    assert main(["memory", str(path), "--backend", "910b", *chosen, "--json"]) == 0
+    [space] = json.loads(capsys.readouterr().out)
+    # Two rings of two slots that nothing else may touch, and the sum beside them.
+    assert sorted(block["bytes"] for block in space["blocks"]) == [TILE, 2 * TILE, 2 * TILE]
+    places = sorted((block["address"], block["address"] + block["bytes"]) for block in space["blocks"])
+    assert all(end <= start for (_, end), (start, _) in itertools.pairwise(places))
+    assert space["peak"] == space["live_peak"] == 5 * TILE
 
 
 def test_the_assembler_places_tiles_itself(kernel: Path, capsys: pytest.CaptureFixture[str]) -> None:

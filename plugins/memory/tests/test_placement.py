@@ -25,7 +25,7 @@ from pypto_core.diagnostics import UserError
 from pypto_core.ir import MemorySpace
 from pypto_plugin_memory.planners import dsa, pack
 from pypto_plugin_memory.planners.exact import Outcome, decide
-from pypto_plugin_memory.planners.instance import instance_of
+from pypto_plugin_memory.planners.instance import instance_of, put
 from pypto_plugin_memory.planners.lowest import lowest_peak
 
 VEC, MAT = MemorySpace.Vec, MemorySpace.Mat
@@ -242,6 +242,38 @@ def test_a_plan_that_exists_is_found_up_to_sixty_blocks(rng, count):
         except NoPlacementError as error:
             # Bounded effort may end without an answer, but never with a wrong one.
             assert not error.proven
+
+
+def cheapest_by_force(size, align, capacity, hard, soft, joint):
+    """(cost, offset) over every place there is, one after the other."""
+    found = []
+    for place in range(0, capacity - size + 1, align):
+        meets = [(a, b) for a, b in hard if place < b and a < place + size]
+        shifted = [a for a, b in joint if place < b and a < place + size and a != place]
+        if not meets and not shifted:
+            found.append((sum(w for a, b, w in soft if place < b and a < place + size), place))
+    return min(found, default=None)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.randoms(use_true_random=False), st.sampled_from([1, 4]), st.integers(1, 40))
+def test_a_block_goes_to_its_cheapest_place_however_many_neighbours_it_has(rng, align, many):
+    blocks, at, parts = [block("x", rng.randrange(1, 24), (0, 1), alignment=align)], [-1], [[], [], []]
+    apart, costs, names = [], [], ("hard", "soft", "joint")
+    for i in range(many):
+        kind = rng.choice(names) if i % 8 else "soft"
+        low, size, name = rng.randrange(120), rng.randrange(1, 20), f"b{i}"
+        blocks.append(block(name, size, (2, 3)))
+        at.append(low)
+        if kind == "soft":
+            weight = rng.randrange(1, 4)
+            costs.append(ReusePenalty(a="x", b=name, weight=weight))
+            parts[1].append((low, low + size, weight))
+        else:
+            apart.append(Separation(a="x", b=name, same_start=kind == "joint"))
+            parts[names.index(kind)].append((low, low + size))
+    instance = instance_of(problem(*blocks, capacity=150, separations=apart, penalties=costs), VEC)
+    assert put(instance, 0, at) == cheapest_by_force(blocks[0].size, align, 150, *parts)
 
 
 def test_the_same_problem_gets_the_same_answer():

@@ -196,3 +196,33 @@ def test_elements_without_a_name_are_refused_where_they_come_in(dtype: DataType)
     [diagnostic] = error.value.diagnostics
     assert diagnostic.code == "PTO-003" and diagnostic.remedy
     assert diagnostic.span.begin_line == (3 if dtype in NAMELESS else 4)
+
+
+PAIR = "a: pl.Tensor[[64, 64], pl.{0}], b: pl.Tensor[{1}, pl.{2}], out: pl.Out[pl.Tensor[[64, 64], pl.{0}]]"
+
+
+@pytest.mark.parametrize("backend", ["910b", "a5"])
+@pytest.mark.parametrize(
+    ("dtype", "shape", "call", "message", "remedy"),
+    [
+        ("FP16", [64, 64], "pl.add(x, y)", "elements of one type, not fp32 and fp16", "pl.cast"),
+        ("FP16", [64, 64], "pl.maximum(x, y)", "elements of one type, not fp32 and fp16", "pl.cast"),
+        ("FP32", [1, 64], "pl.add(x, y)", "tiles of one shape", "pl.col_expand_add"),
+        ("FP32", [64, 1], "pl.mul(x, y)", "tiles of one shape", "pl.row_expand_mul"),
+    ],
+)
+def test_operands_that_no_instruction_takes_side_by_side(
+    backend: str, dtype: str, shape: list[int], call: str, message: str, remedy: str, write: Any
+) -> None:
+    """Operators promote and broadcast, and the assembler's dialect refuses both."""
+    body = f"""
+        x = pl.load(a, [0, 0], [64, 64])
+        y = pl.load(b, [0, 0], {shape})
+        z = {call}
+        return pl.store(z, [0, 0], out)
+    """
+    with pytest.raises(UserError) as caught:
+        write(PAIR.format("FP32", shape, dtype), body, backend=backend)
+    [error] = caught.value.diagnostics
+    assert error.code == "PTO-002" and message in error.message and remedy in error.remedy
+    assert error.span.begin_line > 0

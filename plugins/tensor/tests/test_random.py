@@ -168,8 +168,9 @@ def test_random_products(kit: Any, data: Any) -> None:
     )  # fmt: skip
     result = f"pl.Tensor[[{m}, {n}], pl.{out}]"
     body = "with pl.at(level=pl.Level.CORE_GROUP, name_hint='k'):" + form.replace("\n", "\n    ")
+    left, right = (f"pl.Tensor[[{rows}, {columns}], pl.{dtype}]" for rows, columns in (a, b))
     program = kit.main(
-        f"a: pl.Tensor[[{a[0]}, {a[1]}], pl.{dtype}], b: pl.Tensor[[{b[0]}, {b[1]}], pl.{dtype}], out: pl.Out[{result}]",
+        f"a: {left}, b: {right}, out: pl.Out[{result}]",
         f"{body}\n    out[:, :] = acc\nreturn out",
         result,
     )

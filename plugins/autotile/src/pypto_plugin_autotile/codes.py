@@ -19,9 +19,9 @@ PAGES = (
     CodePage(
         "PH-AT-005",
         "no L0 tile exists for this product",
-        "The chooser found no legal tile. Most often M or N is below the least tile of 16: pad the operands to 16 and "
-        "narrow what is valid with `valid_shape`. The hint repeats the chooser's own reason; `pypto tile M N K` shows "
-        "the search." + _STAYS,
+        "The chooser found no legal tile. Most often M or N is below the least tile of 16: pad the operands to 16 "
+        "and narrow what is valid with `valid_shape`. The hint repeats the chooser's own reason; `pypto tile M N K` "
+        "shows the search." + _STAYS,
     ),
     CodePage(
         "PH-AT-006",
@@ -46,7 +46,9 @@ PAGES = (
     CodePage(
         "PH-AT-008",
         "the product is smaller than the least tile",
-        "The chooser fell back to a tile larger than the product, so that part of each step computes padding.",
+        "The chooser fell back to a tile larger than the product, so that part of each step computes padding. A "
+        "product of 8 x 64 x 64, say, takes as long as one of 16 x 64 x 64. Nothing is wrong; several small "
+        "products made one by a larger M would use the cube better.",
     ),
     CodePage(
         "PH-AT-009",
@@ -59,38 +61,43 @@ PAGES = (
         "PH-AT-010",
         "a cast between products stays on the vector unit",
         "The drain of the accumulator converts fp32 to bfloat16 or fp16, to nearest with ties to even, which a cast "
-        "asks for with `mode='rint'`. Any other cast goes to the vector unit and back, and its tile has to fit there. "
-        "The default mode rounds ties away from zero, which the drain can't.",
+        "asks for with `mode='rint'`. Any other cast goes to the vector unit and back, and its tile has to fit "
+        "there. The default mode rounds ties away from zero, which the drain can't.",
     ),
     CodePage(
         "PH-AT-011",
         "a biased product can't be cut into windows",
-        "Each window of columns needs its part of the bias in the bias table. That fails when the machine can't move "
-        "this type there, when an operand is not in Mat or not aligned to whole boxes, when the table is too small, or "
-        "when the bias is no plain load of one row right before the product, used there alone. Between the product and "
-        "its store nothing but loads may stand, as the bias would be read later than written. When the whole result "
-        "fits L0C the product is split along K alone.",
+        "Each window of columns needs its part of the bias in the bias table. That fails when the machine can't "
+        "move this type there, when an operand is not in Mat or not aligned to whole boxes, when the table is too "
+        "small, or when the bias is no plain load of one row right before the product, used there alone. Between "
+        "the product and its store nothing but loads may stand, as the bias would be read later than written. When "
+        "the whole result fits L0C the product is split along K alone.",
     ),
     CodePage(
         "PT601",
         "a question to the tile chooser makes no sense",
-        "An extent, capacity, alignment or cap is missing, negative or contradicts another one.",
+        "An extent, capacity, alignment or cap is missing, negative or contradicts another one: the field "
+        "`l0a_bytes` of an `L0TileConfig` is 0, say, or `min_m` is above `M` where no padding is allowed. The "
+        "message names the field. Take the sizes from a backend instead of writing them down.",
     ),
     CodePage(
         "PT602",
         "no tile is legal",
-        "Every tile breaks a rule: K has a remainder that no block covers, or the operands and the accumulator of even "
-        "the least tile exceed L0. Pad K to a multiple of the step.",
+        "Every tile breaks a rule: K has a remainder that no block covers, or the operands and the accumulator of "
+        "even the least tile exceed L0. Pad K to a multiple of the step.",
     ),
     CodePage(
         "PT603",
         "a product too large to count",
-        "The work of the product does not fit 64 bits. Cut the tensors before they reach a core.",
+        "The work of the product does not fit 64 bits, so that no two tiles could be compared. No product that fits "
+        "global memory comes near that: an extent is most likely wrong. Otherwise cut the tensors before they reach "
+        "a core.",
     ),
     CodePage(
         "PT604",
         "a picture needs matplotlib",
-        "Install it with `pip install 'pypto-core[plot]'`.",
+        "`pypto tile --plot FILE` draws the walls of all tiles, for which matplotlib is needed. Install it with "
+        "`pip install 'pypto-core[plot]'`. The table and `--json` do without.",
     ),
     CodePage(
         "PT610",
@@ -102,12 +109,15 @@ PAGES = (
     CodePage(
         "PT611",
         "no machine is chosen",
-        "Tiling asks how large L0 is. Choose a backend.",
+        "Tiling asks how large L0 is and what its loads and drains cost, which only a backend says. Choose one: "
+        "`--backend NAME`, or `compile(..., backend=...)`; `pypto backends` lists them.",
     ),
     CodePage(
         "PT612",
         "`pypto tile` can't read what it was asked",
-        "The machine, the element type or a tile to ask about is missing or unknown.",
+        "The machine, the element type or a tile to ask about is missing or unknown. M, N and K are positive "
+        "numbers, `--dtype` is the name of an element type such as `bf16`, and `--ask` three numbers: `--ask "
+        "128,256,64`.",
     ),
     CodePage(
         "PT613",

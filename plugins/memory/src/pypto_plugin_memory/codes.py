@@ -8,13 +8,14 @@ PAGES = (
     CodePage(
         "PT620",
         "A declared allocation contradicts itself",
-        "All tiles bound to one `pl.MemRef` declaration lie in one memory, have constant shapes and agree on how many "
-        "slots there are. Declare one allocation per memory and bind every tile to that declaration.",
+        "All tiles bound to one `pl.MemRef` declaration lie in one memory, have constant shapes and agree on how "
+        "many slots there are. Declare one allocation per memory and bind every tile to that declaration.",
     ),
     CodePage(
         "PT621",
         "A declared allocation is too large to be counted",
-        "The slots together take more than 64 bits can say. Declare fewer slots or smaller tiles.",
+        "The slots together take more than 64 bits can say, and so more than any memory has: `slots=` or an extent "
+        "is most likely wrong. Declare fewer slots or smaller tiles.",
     ),
     CodePage(
         "PT622",
@@ -25,17 +26,22 @@ PAGES = (
     CodePage(
         "PT623",
         "A binding on a tile that has no storage of its own",
-        "Views, results in place and aliases lie where their source lies. Bind the source, or copy first.",
+        "Views, results in place and aliases lie where their source lies, so an annotation can't put them "
+        "elsewhere. Bind the tile that the view is cut from, or copy first: a `pl.move` within Vec has storage of "
+        "its own.",
     ),
     CodePage(
         "PT624",
         "A window of four-bit elements that starts within a byte",
-        "Two elements share a byte, so a slice has to start at a constant even element.",
+        "Two elements share a byte, so a slice has to start at a constant even element. `x[:, 3:7]` of such a tile "
+        "starts in the middle of a byte. Start at 2 and skip an element, or convert to a wider type first.",
     ),
     CodePage(
         "PT625",
         "A tile without a memory space",
-        "Places are given per memory. Run InferTileMemorySpace first, or name the space in the annotation.",
+        "Places are given per memory, and this tile is in none yet. In a pipeline that was put together by hand, run "
+        "InferTileMemorySpace first, or name the space: `target_memory=pl.Mem.Vec`, or the annotation "
+        "`pl.Tile[[64, 64], pl.FP32, pl.Mem.Vec]`.",
     ),
     CodePage(
         "PT626",
@@ -46,7 +52,8 @@ PAGES = (
     CodePage(
         "PT627",
         "Reserved buffers overlap",
-        "Two `reserve_buffer` calls name ranges with common bytes. Leave the base out and it is chosen.",
+        "Two `reserve_buffer` calls name ranges with common bytes of one memory. The message names both. Leave the "
+        "base of one out, and a free range is chosen, or move it behind the other.",
     ),
     CodePage(
         "PT640",

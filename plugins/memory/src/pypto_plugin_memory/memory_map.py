@@ -9,10 +9,10 @@ import attrs
 
 from pypto_core.contract import Backend
 from pypto_core.diagnostics import Span
-from pypto_core.ir import ConstInt, Function, MemorySpace, Program, base_name
+from pypto_core.ir import Function, MemorySpace, Program, base_name
+from pypto_core.run import memory_table
 from pypto_plugin_memory.buffers import Buffer, buffers_of
 from pypto_plugin_memory.map_svg import map_svg
-from pypto_plugin_memory.storage import memref_of
 
 _WIDTH = 48
 
@@ -151,8 +151,9 @@ def memory_map(program: Program | Function, backend: Backend | None = None, *, a
 def _function_maps(function: Function, backend: Backend | None, addressed: bool) -> Iterator[SpaceMap]:
     buffers = [b for b in buffers_of(function, None) if b.size > 0]
     last = max((end for b in buffers for _, end in b.live), default=0)
+    places = {row.name: row.address for row in memory_table(function, addressed=addressed)}
     for space in MemorySpace:
-        blocks = [_block(b, addressed) for b in buffers if b.allocation.space is space]
+        blocks = [_block(b, places.get(b.allocation.name)) for b in buffers if b.allocation.space is space]
         if blocks:
             yield SpaceMap(
                 function=function.name,
@@ -163,13 +164,11 @@ def _function_maps(function: Function, backend: Backend | None, addressed: bool)
             )
 
 
-def _block(buffer: Buffer, addressed: bool) -> MapBlock:
+def _block(buffer: Buffer, address: int | None) -> MapBlock:
     allocation = buffer.allocation
-    offsets = [memref_of(tile).byte_offset for tile in allocation.tiles]  # type: ignore[union-attr]
-    known = [offset.value for offset in offsets if isinstance(offset, ConstInt)]
     return MapBlock(
         name=allocation.name,
-        address=min(known, default=0) if addressed else None,
+        address=address,
         bytes=allocation.size,
         live=tuple((begin // 2, -(-end // 2)) for begin, end in buffer.live),
         tiles=tuple(dict.fromkeys(base_name(tile.name_hint) for tile in allocation.tiles)),

@@ -40,7 +40,6 @@ from pypto_core.ops import alias_source, op_of, touches_memory, written_argument
 from pypto_plugin_memory.buffers import Buffer
 from pypto_plugin_memory.storage import memref_of
 
-
 REACH = 64
 """How many definitions apart two buffers may be, in one trip or from one to the next, to make each other wait."""
 
@@ -69,7 +68,7 @@ def reuse_penalties(
         by_place.setdefault((history.path, buffer.allocation.space), []).append((buffer, history))
     for members in by_place.values():
         for at, (b, hb) in enumerate(members):
-            wrapped = max(0, at + REACH - len(members)) if hb.looped else 0
+            wrapped = max(0, at + REACH + 1 - len(members)) if hb.looped else 0
             for a, ha in (*members[:wrapped], *members[max(wrapped, at - REACH) : at]):
                 if not a.meets(b) and (_waits(ha, hb) or _waits(hb, ha)):
                     yield a, b

@@ -27,7 +27,8 @@ _WRITING = (
     _page(
         3,
         "an element type that PTO text does not have",
-        "Only types with a name in the assembler's dialect can be written. Convert the values first.",
+        "Only types with a name in the assembler's dialect can be written. The error names the type. Convert the "
+        "values with `pl.cast` before they get there, or keep them in a type that the machine computes with.",
     ),
     _page(
         4,
@@ -44,13 +45,15 @@ _WRITING = (
     _page(
         6,
         "a variable without a value",
-        "A kernel may read its parameters, the symbolic extents of their shapes and what it computes itself.",
+        "A kernel may read its parameters, the symbolic extents of their shapes and what it computes itself. A "
+        "variable of another function, or one that a pass left without a definition, has no value here. In a kernel "
+        "that you wrote, make it a parameter.",
     ),
     _page(
         7,
         "division by zero",
-        "The divisor of a `//` or `%` is the constant 0, written so or folded to it. Integers have no value for that. "
-        "Mend the divisor, or guard the division with an `if` where it is an extent that may be 0.",
+        "The divisor of a `//` or `%` is the constant 0, written so or folded to it. Integers have no value for "
+        "that. Mend the divisor, or guard the division with an `if` where it is an extent that may be 0.",
     ),
     _page(
         8,
@@ -88,28 +91,34 @@ _WRITING = (
     _page(
         13,
         "a call inside of a kernel",
-        "Kernels call no functions. Declare the function as Inline.",
+        "Kernels call no functions. Declare the function as one whose body takes the place of the call, "
+        "`@pl.function(type=pl.FunctionType.Inline)`; InlineFunctions then puts it there.",
     ),
     _page(
         14,
         "a parameter or result that does not cross a kernel's border",
-        "Kernels take tensors and numbers and return nothing but the tensors they wrote.",
+        "Kernels take tensors and numbers and return nothing but the tensors they wrote. A tile lives only while "
+        "the kernel runs: store it into a `pl.Out` tensor. A number that the caller wants goes into a tensor of one "
+        "element.",
     ),
     _page(
         15,
         "a statement without a form",
-        "Scopes, breaks and early returns are lowered by passes before a program is written.",
+        "Scopes, breaks and early returns are lowered by passes before a program is written, and this one still "
+        "stands there. With a pipeline of the solver that does not happen; one put together by hand lacks a pass, "
+        "such as CtrlFlowTransform or OutlineIncoreScopes.",
     ),
     _page(
         16,
         "a loop that does not count upwards",
-        "The step of a kernel's loop is a positive number.",
+        "The step of a kernel's loop is a positive number. Count up and compute the descending index in the body: "
+        "`j = n - 1 - i`.",
     ),
     _page(
         17,
         "a kernel of both cores",
-        "Cube and vector cores run kernels of their own. The error lists the operators of each side: split "
-        "the kernel.",
+        "Cube and vector cores run kernels of their own. The error lists the operators of each side. Split the "
+        "kernel in two that hand a tensor on: one with the products, one with the vector work.",
     ),
     _page(
         18,
@@ -132,26 +141,27 @@ _WRITING = (
     _page(
         21,
         "xDSL is missing",
-        "`pypto check --types` needs it: `pip install 'pypto-plugin-pto[types]'`.",
+        "`pypto check --types` has xDSL verify the module as well, and it is not installed: "
+        "`pip install 'pypto-plugin-pto[types]'`. Without `--types` the checker does without.",
     ),
     _page(
         22,
         "an allocation with addresses that is no ring",
         "With the option `enable_addressed_slots`, allocations of several slots are declared as rings at their "
-        "addresses. This one does not have the form of a ring (see PTO-011), so that each of its tiles is a buffer at "
-        "an address of its own: the result is the same, and the assembler guards the allocation as a whole.",
+        "addresses. This one does not have the form of a ring (see PTO-011), so that each of its tiles is a buffer "
+        "at an address of its own: the result is the same, and the assembler guards the allocation as a whole.",
     ),
     _page(
         23,
         "a file that can't be checked",
-        "`pypto check` reads modules as UTF-8 text. The file can't be opened, or holds bytes that are no such text, as "
-        "the output of the assembler does.",
+        "`pypto check` reads modules as UTF-8 text. The file can't be opened, or holds bytes that are no such text, "
+        "as the output of the assembler does.",
     ),
     _page(
         900,
         "a fault of this plugin",
-        "Writing the program broke a rule of the plugin's own, and nothing that you wrote is wrong. Report it with the "
-        "program.",
+        "Writing the program broke a rule of the plugin's own, and nothing that you wrote is wrong. Report it with "
+        "the program.",
     ),
 )
 
@@ -165,8 +175,8 @@ _CHECKING = (
     _page(
         102,
         "an unknown operation",
-        "The dialect has no operation of that name: it is misspelt, as `pto.taddd`, or belongs to a newer dialect than "
-        "the checker knows.",
+        "The dialect has no operation of that name: it is misspelt, as `pto.taddd`, or belongs to a newer dialect "
+        "than the checker knows.",
     ),
     _page(
         103,
@@ -177,13 +187,14 @@ _CHECKING = (
     _page(
         104,
         "a malformed type",
-        "The type's fields are not those of its kind, in another order, or out of range, such as a tile of 0 columns.",
+        "The type's fields are not those of its kind, in another order, or out of range, such as a tile of 0 "
+        "columns.",
     ),
     _page(
         105,
         "a tile that is not aligned",
-        "A row (or column) without boxes takes a multiple of 32 bytes; tiles with boxes are whole boxes. Make the tile "
-        "larger, and state the part that holds data as valid.",
+        "A row (or column) without boxes takes a multiple of 32 bytes; tiles with boxes are whole boxes. Make the "
+        "tile larger, and state the part that holds data as valid.",
     ),
     _page(
         106,
@@ -222,8 +233,8 @@ _CHECKING = (
     _page(
         112,
         "structure",
-        "Modules, functions and regions are closed and end as they have to: a function with a return, the region of a "
-        "loop with a yield, a module with its brace.",
+        "Modules, functions and regions are closed and end as they have to: a function with a return, the region of "
+        "a loop with a yield, a module with its brace.",
     ),
     _page(
         113,

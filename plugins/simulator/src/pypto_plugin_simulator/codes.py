@@ -34,7 +34,8 @@ PAGES = (
     CodePage(
         "SIM-004",
         "nothing the simulator can run",
-        "A statement or expression has no meaning outside of the machine, such as text for the host.",
+        "A statement or expression has no meaning outside of the machine, such as text in another language for the "
+        "host. Run a kernel of the program by itself, `pypto run FILE --entry NAME`.",
     ),
     CodePage(
         "SIM-005",

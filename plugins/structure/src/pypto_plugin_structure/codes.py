@@ -55,7 +55,8 @@ PAGES = (
     CodePage(
         "PT333",
         "statements behind a yield",
-        "A yield hands on the results of its region and must be the last statement of it.",
+        "A yield hands on the results of its region and must be the last statement of it: what stands behind it would "
+        "belong to no trip. Move the statements ahead of `pl.yield_`, or out of the loop or branch.",
     ),
     CodePage(
         "PT334",

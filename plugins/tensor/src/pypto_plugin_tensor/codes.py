@@ -52,13 +52,15 @@ PAGES = (
     CodePage(
         "PT377",
         "A product of more than two axes",
-        "The matrix unit multiplies one pair of matrices. Loop over the leading axes.",
+        "The matrix unit multiplies one pair of matrices. Loop over the leading axes: in each trip take one matrix "
+        "of either side, `a[i, :, :]`, and write one of the result.",
     ),
     CodePage(
         "PT378",
         "A returned tensor of unknown extents",
         "The caller makes the tensor that a kernel returns, so its extents have to follow from the kernel's "
-        "parameters.",
+        "parameters. One that is computed in the kernel is not known there. Pass the tensor in as a `pl.Out` "
+        "parameter of the largest extent.",
     ),
     CodePage(
         "PT379",
@@ -70,8 +72,8 @@ PAGES = (
     CodePage(
         "PH-OT-001",
         "A tensor is made in each trip of a loop",
-        "A loop hands a tensor on from trip to trip, and a kernel computes the next one from it. Where the kernel has "
-        "read all of the old one before it writes, is called in one place, and nothing else looks at what the loop "
-        "started from, both lie in one place. The hint says what stands against that.",
+        "A loop hands a tensor on from trip to trip, and a kernel computes the next one from it. Where the kernel "
+        "has read all of the old one before it writes, is called in one place, and nothing else looks at what the "
+        "loop started from, both lie in one place. The hint says what stands against that.",
     ),
 )

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import attrs
+
 from pypto_core.diagnostics import OpError, UserError
 from pypto_core.ir import (
     AssignStmt,
@@ -33,7 +35,9 @@ from pypto_core.ir import (
     WhileStmt,
     YieldStmt,
     bounds_of,
+    dims_equal,
     flatten,
+    is_const,
     replace,
     seq,
     static_dim,
@@ -44,7 +48,7 @@ from pypto_core.verify import is_tile_compute
 from pypto_plugin_tensor import flow, matrix
 from pypto_plugin_tensor.accumulators import find_accumulators
 from pypto_plugin_tensor.compute import compute, constant
-from pypto_plugin_tensor.kernel import Kernel, name_of
+from pypto_plugin_tensor.kernel import ACC, Kernel, name_of, tile_type
 from pypto_plugin_tensor.results import Results, pass_results
 from pypto_plugin_tensor.storage import is_atomic
 from pypto_plugin_tensor.values import Fresh, Global, Tile, Value, Window, flat
@@ -332,6 +336,28 @@ class Converter(Kernel):
             fill = constant(init, kind.dtype)
         return Fresh(kind=kind, fill=fill)
 
+    def reshape(self, var: Var, call: Call) -> Value | None:
+        """``tensor.reshape``: a window without some of its axes of one is a window still."""
+        value, kind = self.value(call.args[0]), self.kind(_tensor(call))
+        if isinstance(value, Global | Window):
+            window = self.window_of(value, value.kind)
+            dropped = _without(window.extents, kind.shape)
+            if dropped is not None:
+                return attrs.evolve(window, kind=kind, dropped=dropped, slot=[], made={}, notes=call.attrs)
+        return compute(self, var, call)
+
+    def set_validshape(self, var: Var, call: Call) -> Value | None:
+        """``tensor.set_validshape``: of memory less is read; of a product less counts, wherever it lies."""
+        value, kind = self.value(call.args[0]), self.kind(_tensor(call))
+        if isinstance(value, Global | Window):
+            window = self.window_of(value, value.kind)
+            return attrs.evolve(window, kind=kind, slot=[], made={}, notes=call.attrs)
+        if not (isinstance(value, Tile) and tile_type(value.var).memory_space is ACC):
+            return compute(self, var, call)
+        args = [value.var, *(self.scalar(a) for a in call.args[1:])]
+        tile = self.emit("tile.set_validshape", args, like=var.name_hint, var=var.name_hint, span=call.span)
+        return Tile(kind=kind, var=tile)
+
     def same(self, var: Var, call: Call) -> Value | None:
         """Another look at the same memory: ``tensor.view``."""
         value = self.value(call.args[0])
@@ -344,6 +370,20 @@ class Converter(Kernel):
             return Global(kind=new.type, var=made)
         self.values[var] = value
         return None
+
+
+def _without(extents: tuple[Expr, ...], shape: tuple[Expr, ...]) -> tuple[int, ...] | None:
+    """The axes of one, the foremost first, that ``extents`` have to lose to become ``shape``; None when they can't."""
+    dropped: list[int] = []
+    left = len(shape)
+    for axis in reversed(range(len(extents))):
+        if left and dims_equal(extents[axis], shape[left - 1]):
+            left -= 1
+        elif is_const(extents[axis], 1):
+            dropped.insert(0, axis)
+        else:
+            return None
+    return None if left else tuple(dropped)
 
 
 def _tensor(call: Call) -> TensorType:
@@ -369,6 +409,8 @@ _HANDLERS: dict[str, Callable[[Converter, Var, Call], Value | None]] = {
     "tensor.create": Converter.made,
     "tensor.full": Converter.made,
     "tensor.view": Converter.same,
+    "tensor.reshape": Converter.reshape,
+    "tensor.set_validshape": Converter.set_validshape,
     "tensor.matmul": matrix.matmul,
     "tensor.matmul_acc": matrix.matmul_acc,
     "tensor.get_block_idx": Converter.query,

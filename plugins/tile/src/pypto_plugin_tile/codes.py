@@ -9,8 +9,8 @@ PAGES = (
         "PT340",
         "A tile can't get to where it is used",
         "The machine has no transfer, nor a chain of them on chip, between the two memories. Load the tile into the "
-        "memory that its consumer reads from, twice where consumers differ. What one core computes and the other core "
-        "reads goes through a tensor.",
+        "memory that its consumer reads from, twice where consumers differ. What one core computes and the other "
+        "core reads goes through a tensor.",
     ),
     CodePage(
         "PT341",
@@ -33,23 +33,28 @@ PAGES = (
     CodePage(
         "PT344",
         "A layout that a tensor can't have",
-        "NZ is a layout of tiles. DN exchanges the last two axes and needs two.",
+        "NZ is the order of boxes in a tile: `pl.load` puts a tensor into it, and no tensor in global memory has "
+        "it. DN exchanges the last two axes, so that a tensor of one axis can't have it. Leave the layout out for a "
+        "tensor stored by rows.",
     ),
     CodePage(
         "PT345",
         "A symbol that nothing defines",
         "A valid extent of a kernel's tensor uses a symbol that is no parameter, no extent of a tensor and never "
-        "stands alone in a valid shape, so that no caller could say what it is. Name it alone somewhere, or make it a "
-        "parameter.",
+        "stands alone in a valid shape, so that no caller could say what it is. Name it alone somewhere, or make it "
+        "a parameter.",
     ),
     CodePage(
         "PT346",
         "A call that gives one symbol two extents",
-        "A symbol stands for one number. Pass tensors of one valid extent in its places, or declare two symbols.",
+        "A symbol stands for one number, and this call passes tensors of different valid extents in its places. "
+        'Pass tensors of one valid extent, or declare two symbols in the kernel: `M = pl.dynamic("M")`, `N = '
+        'pl.dynamic("N")`.',
     ),
     CodePage(
         "PT347",
         "A call without the argument that defines a symbol",
-        "The symbol's value is the valid extent of an argument that this call leaves out.",
+        "The symbol's value is the valid extent of an argument that this call leaves out, so that the kernel could "
+        "not know it. Pass the argument, or let another parameter have the symbol as an extent.",
     ),
 )

@@ -23,7 +23,7 @@ def _precision(call: Call, name: str) -> str:
     return f" {{precisionType = #pto<{name}_precision high_precision>}}"
 
 
-def tiles(mnemonic: str, precision: str = "", alike: tuple[int, ...] = (0, 1)) -> OwnRecipe:
+def tiles(mnemonic: str, precision: str = "", alike: tuple[int, ...] = ()) -> OwnRecipe:
     """All operands are tiles, those at ``alike`` of one element type and shape."""
 
     def write(ctx: Emission, call: Call, result: Var | None) -> None:
@@ -113,12 +113,14 @@ def ramp(ctx: Emission, call: Call, result: Var | None) -> None:
     instruction(ctx, "tci", [start], ctx.output(result), after=f" {{descending = {order}}}")
 
 
-_TILES = {
+_PAIRS = {
     "add": "tadd", "sub": "tsub", "mul": "tmul", "maximum": "tmax", "minimum": "tmin", "rem": "trem",
-    "fmod": "tfmod", "and": "tand", "or": "tor", "xor": "txor", "shl": "tshl", "shr": "tshr", "not": "tnot",
-    "exp": "texp", "sqrt": "tsqrt", "neg": "tneg", "abs": "tabs", "relu": "trelu",
+    "fmod": "tfmod", "and": "tand", "or": "tor", "xor": "txor", "shl": "tshl", "shr": "tshr",
 }  # fmt: skip
-_PRECISE = {"div": "div", "log": "log", "recip": "recip", "rsqrt": "rsqrt"}
+_SINGLE = {
+    "not": "tnot", "exp": "texp", "sqrt": "tsqrt", "neg": "tneg", "abs": "tabs", "relu": "trelu",
+}  # fmt: skip
+_PRECISE = ("log", "recip", "rsqrt")
 _SCALAR = {
     "adds": "tadds", "subs": "tsubs", "muls": "tmuls", "divs": "tdivs", "maximums": "tmaxs", "minimums": "tmins",
     "fmods": "tfmods", "rems": "trems", "ands": "tands", "ors": "tors", "xors": "txors", "shls": "tshls",
@@ -126,8 +128,10 @@ _SCALAR = {
 }  # fmt: skip
 
 RECIPES: dict[str, OwnRecipe] = {
-    **{f"tile.{name}": tiles(mnemonic) for name, mnemonic in _TILES.items()},
-    **{f"tile.{name}": tiles(f"t{name}", precision) for name, precision in _PRECISE.items()},
+    **{f"tile.{name}": tiles(mnemonic, alike=(0, 1)) for name, mnemonic in _PAIRS.items()},
+    **{f"tile.{name}": tiles(mnemonic) for name, mnemonic in _SINGLE.items()},
+    **{f"tile.{name}": tiles(f"t{name}", name) for name in _PRECISE},
+    "tile.div": tiles("tdiv", "div", alike=(0, 1)),
     **{f"tile.{name}": with_scalar(mnemonic) for name, mnemonic in _SCALAR.items()},
     "tile.cmp": cmp,
     "tile.cmps": cmps,

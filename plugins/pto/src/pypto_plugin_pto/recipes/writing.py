@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from pypto_core.contract import Operand
 from pypto_core.ir import (
     INDEX_ZERO,
     Call,
+    ConstInt,
     Expr,
     MakeTuple,
     TileLayout,
@@ -58,35 +60,40 @@ def check_element(ctx: Emission, call: Call) -> None:
 
 
 _SPREAD = {"add": "add", "sub": "sub", "mul": "mul", "div": "div", "maximum": "max", "minimum": "min"}
+"""Operators of two tiles that have a form which spreads a row or column, and the name of that form."""
 
 
 def check_alike(ctx: Emission, call: Call, *positions: int) -> None:
-    """Refuse operands that differ in element type or extents, which no instruction takes side by side."""
-    first, *others = [tile_type(call, at) for at in positions]
-    for other in others:
+    """Refuse operands of different element types or extents: the instruction reads all of them in step.
+
+    Operators promote and broadcast; the machine's instructions do neither.
+    """
+    for first, other in pairwise([tile_type(call, at) for at in positions]):
         if other.dtype is not first.dtype:
             raise ctx.error(
                 f"the instruction of '{call.op.name}' takes elements of one type, not {first.dtype} and {other.dtype}",
                 remedy="convert one of the operands with pl.cast",
                 operands=f"{first!r}, {other!r}",
             )
-        if any(is_const(a) and is_const(b) and a.value != b.value for a, b in zip(first.shape, other.shape)):
+        if _extents(first) != _extents(other):
             raise ctx.error(
                 f"the instruction of '{call.op.name}' takes tiles of one shape",
-                remedy=_spread_remedy(call, first, other),
+                remedy=_spreading(call, other),
                 operands=f"{first!r}, {other!r}",
             )
 
 
-def _spread_remedy(call: Call, first: TileType, other: TileType) -> str:
+def _extents(kind: TileType) -> list[int | Expr]:
+    return [e.value if isinstance(e, ConstInt) else e for e in kind.shape]
+
+
+def _spreading(call: Call, vector: TileType) -> str:
+    """What to write where the second operand is a row or a column."""
     mix = _SPREAD.get(call.op.name.removeprefix("tile."))
-    line = next(
-        (line for line, axis in (("row", 1), ("col", 0)) if is_const(other.shape[axis], 1)),
-        None,
-    )
-    if mix is not None and line is not None and len(first.shape) == 2:
-        return f"write pl.{line}_expand_{mix}(…), which spreads a value per {'row' if line == 'row' else 'column'}"
-    return "spread the smaller one first with pl.row_expand or pl.col_expand"
+    line = "row" if is_const(vector.shape[-1], 1) else "col" if is_const(vector.shape[0], 1) else None
+    if mix is None or line is None:
+        return "spread the smaller one first with pl.row_expand or pl.col_expand"
+    return f"write pl.{line}_expand_{mix}, which takes a value per {'row' if line == 'row' else 'column'}"
 
 
 def is_flat_column(kind: TileType) -> bool:
