@@ -61,12 +61,15 @@ def stream(size: int) -> Streams:
     for i in range(size):
         trip = i // 3
         slot = trip % 2
-        rows = tuple(("DDR of a", trip * 64 + row * 2**20, trip * 64 + row * 2**20 + 64) for row in range(16))
+        rows, out = (
+            tuple((area, trip * 64 + row * 2**20, trip * 64 + row * 2**20 + 64) for row in range(16))
+            for area in ("DDR of a", "DDR of b")
+        )
         x, y = ("Vec", slot * 1024, (slot + 1) * 1024), ("Vec", 4096 + slot * 1024, 4096 + (slot + 1) * 1024)
         pipe, reads, writes = (
             (PipeType.MTE2, rows, (x,)),
             (PipeType.V, (x,), (y,)),
-            (PipeType.MTE3, (y,), tuple((area.replace(" a", " b"), *ends) for area, *ends in rows)),
+            (PipeType.MTE3, (y,), out),
         )[i % 3]
         items.append(Work(index=i, pipe=pipe, cycles=100.0, reads=reads, writes=writes))
     return Streams({Core(0, 0, 0): items})
