@@ -15,13 +15,14 @@ from pypto_core.cli.output import console, emit_json, error_console, json_option
 from pypto_core.contract import entry_function
 from pypto_core.diagnostics import UserError, render
 from pypto_core.host import load_host
+from pypto_core.ir import FunctionIRStage
 from pypto_core.run import as_program, compile, write_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pypto_core.contract import Engine
-    from pypto_core.ir import Function
+    from pypto_core.ir import Function, Program
     from pypto_core.run import PassContext
 
 
@@ -78,7 +79,7 @@ def command(
     """Run the kernel in FILE as written and as compiled; both have to agree, and with --golden too.
 
     Exit code 1 when they don't. As written it is run by the engine values, as compiled by --engine. Inputs are random
-    unless --inputs gives them.
+    unless --inputs gives them. An engine on planned memory runs kernels that become buffers as tiles before, too.
     """
     host = load_host()
     given_options = parse_options(options)
@@ -95,7 +96,12 @@ def command(
     chosen, reference = host.engine(engine), host.engine(_REFERENCE)
     with context:
         compiled = compile(program, goal=goal, host=host, **given_options)  # again, to hear of unread ones
-        after = chosen.load()(compiled.program, arrays, function.name, **_placement(chosen, compiled.context))
+        where = _placement(chosen, compiled.context)
+        if chosen.placed and _on_buffers(
+            compiled.program
+        ):  # a handle takes whatever lies there: tiles name values
+            chosen.load()(compiled.placed, arrays, function.name, **where)
+        after = chosen.load()(compiled.program, arrays, function.name, **where)
     before = reference.load()(program, arrays, function.name)
     wanted = _golden(user, golden, arrays) if golden is not None else {}
     rows = [
@@ -137,6 +143,10 @@ def _placement(engine: Engine, context: PassContext) -> dict[str, Any]:
         "backend": context.backend,
         "addressed": context.host.planner(context.planner).assigns_addresses,
     }
+
+
+def _on_buffers(program: Program) -> bool:
+    return any(function.ir_stage is FunctionIRStage.Buffer for function in program)
 
 
 def load_arrays(path: Path) -> Mapping[str, Any]:

@@ -92,6 +92,27 @@ _FOREIGN = (
     "property brings its meaning and its verifier. The finding's sentence says what was found."
 )
 
+# What to write instead, for properties that a kernel of one's own may break.
+_REMEDIES = {
+    "TypeChecked": "Give the values that a loop carries, or that the branches of an `if` assign, one type: the same "
+    "shape, element type and memory on every path.",
+    "BreakContinueValid": "Leave a `pl.range` or a `while`; the trips of `pl.parallel`, `pl.unroll` and of scopes on "
+    "several cores all run. Guard the rest of the body with an `if` instead.",
+    "UseAfterDef": "Assign the variable before the read, on the same path.",
+    "OutParamNotShadowed": "Write into the output parameter, by `pl.store` or `pl.assemble`. A fresh tensor takes "
+    "another name: `out = pl.create_tensor(...)` would leave the caller's tensor as it was.",
+    "NoNestedInCore": "Take the inner `pl.at` away, or put its body into a function that the kernel has inlined.",
+    "InOutUseValid": "Read what the call returned: after `y = self.fill(x)`, where `fill` writes its parameter, `x` "
+    "is no longer what it was.",
+    "PipelineLoopValid": "Write `pl.pipeline(..., stage=F)` for a pipelined loop and `pl.range` for any other.",
+    "ArrayNotEscaped": "Arrays live within one function: pass their elements, or a tensor.",
+    "ManualDepsOnSubmitOnly": "State dependencies where a task is submitted, with `pl.submit`; a plain call has none.",
+    "AccToGmStoreValid": "Store the accumulator in an element type that its pipe writes, or convert it with `pl.cast`.",
+    "AtomicAddDtypeValid": "Convert to an element type that the backend adds atomically, such as FP32.",
+    "AllocatedMemoryAddr": "Where a memory is too small, make tiles smaller; `pypto memory FILE` shows who takes "
+    "the room.",
+}
+
 
 def _property_page(name: str, known: Property | None) -> CodePage:
     code = property_code(name)
@@ -100,7 +121,8 @@ def _property_page(name: str, known: Property | None) -> CodePage:
         return CodePage(code, f"the property {name} does not hold", f"{_FOREIGN} {more}")
     meaning = f"{name} says that {known.summary}. The finding shows a place where that is not so."
     advice = _ALWAYS if known.kind is PropertyKind.STRUCTURAL else _MADE
-    return CodePage(code, f"the property {name} does not hold", f"{meaning}\n\n{advice} {more}")
+    parts = [meaning, _REMEDIES.get(name, ""), f"{advice} {more}"]
+    return CodePage(code, f"the property {name} does not hold", "\n\n".join(part for part in parts if part))
 
 
 _KNOWN = {entry.name: entry for entry in CORE_PROPERTIES}

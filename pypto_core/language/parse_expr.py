@@ -439,7 +439,9 @@ EXPRESSIONS: dict[type, Any] = {
     ),
     ast.Lambda: unsupported("lambdas are", "define a function beside this one and call it"),
     ast.JoinedStr: unsupported("f-strings are", "write a plain string; pl.static_print takes several values"),
-    ast.FormattedValue: unsupported("f-strings are", "write a plain string; pl.static_print takes several values"),
+    ast.FormattedValue: unsupported(
+        "f-strings are", "write a plain string; pl.static_print takes several values"
+    ),
     ast.Starred: unsupported("starred expressions are", "write the elements out"),
     ast.Dict: unsupported("dictionaries are", "dictionaries only stand behind attrs="),
     ast.Set: unsupported("sets are", "write a list"),

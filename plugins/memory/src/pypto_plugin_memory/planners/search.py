@@ -6,11 +6,12 @@ counted in steps, never in seconds: the same problem gets the same answer on eve
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import attrs
 
-from pypto_core.contract import NoPlacementError, Placement, PlacementProblem, live_peak
+from pypto_core.contract import NoPlacementError, Placement, PlacementBlock, PlacementProblem, live_peak
 from pypto_core.ir import MemorySpace
 from pypto_plugin_memory.planners import canonical
 from pypto_plugin_memory.planners.exact import Outcome, decide
@@ -145,18 +146,45 @@ def no_placement(
     if len(alive) > 12:
         facts.append(("and", f"{len(alive) - 12} more"))
     facts.append(("certainty", "no placement exists" if proven else "none was found; one may exist"))
-    largest = alive[0] if alive else None
-    over = max(0, need - capacity)
-    remedy = "make tiles smaller or use fewer pipeline stages"
-    if largest is not None and over:
-        remedy = (
-            f"free {over} bytes: make {largest.label or largest.name} smaller, or use fewer pipeline stages"
-        )
+    facts += _with_fewer_stages(alive, need, capacity)
     return NoPlacementError(
         message or f"no placement of {problem.purpose or 'these blocks'} fits into {space.name}",
         proven=proven,
         space=space,
         facts=facts,
-        remedy=remedy,
+        remedy=_what_fits(alive, need - capacity),
         **parts,
     )
+
+
+def _copies(alive: Sequence[PlacementBlock]) -> dict[str, list[PlacementBlock]]:
+    """What is alive by the place in the source: the stages of a pipelined loop have a tile of their own each."""
+    found: dict[str, list[PlacementBlock]] = {}
+    for block in alive:
+        found.setdefault(block.label or block.name, []).append(block)
+    return found
+
+
+def _with_fewer_stages(
+    alive: Sequence[PlacementBlock], need: int, capacity: int
+) -> Iterator[tuple[str, object]]:
+    """The largest number of tiles from one place in the source with which those alive would fit."""
+    copies = list(_copies(alive).values())
+    most = max(map(len, copies), default=0)
+    for stages in range(most - 1, 0, -1):
+        left = sum(block.size for blocks in copies for block in blocks[:stages])
+        if left <= capacity or stages == 1:
+            fits = "fits" if left <= capacity else f"{left - capacity} too many"
+            yield f"with stage={stages}", f"{left} bytes instead of {need}: {fits}"
+            return
+
+
+def _what_fits(alive: Sequence[PlacementBlock], over: int) -> str:
+    """What to change so that ``over`` bytes less are alive."""
+    if not alive or over <= 0:
+        return "make tiles smaller or use fewer pipeline stages"
+    name, blocks = max(_copies(alive).items(), key=lambda item: sum(block.size for block in item[1]))
+    enough = blocks[0].size - -(-over // len(blocks))
+    smaller = f"{name} of at most {enough} bytes" if enough > 0 else "smaller tiles"
+    fewer = ", or fewer pipeline stages" if len(_copies(alive)) < len(alive) else ""
+    return f"free {over} bytes: {smaller}{fewer}"
