@@ -112,6 +112,8 @@ def run(args: Sequence[str] | None = None) -> int:
         return _fail(error, argv)
     except OSError as error:
         return _fail(_refused_by_system(error), argv)
+    except MemoryError as error:
+        return _fail(_too_large(error), argv)
     except SystemExit:
         raise
     except BaseException as error:
@@ -129,6 +131,14 @@ def _refused_by_system(error: OSError) -> DiagnosticError:
         f"{subject}{error.strerror or error}",
         code="PT856",
         remedy="check that the path exists and that you may read or write it",
+    )
+
+
+def _too_large(error: MemoryError) -> DiagnosticError:
+    return UserError(
+        f"this computer has too little memory: {error or 'an allocation failed'}",
+        code="PT858",
+        remedy="run the kernel on smaller tensors",
     )
 
 

@@ -77,7 +77,7 @@ def make_wishes(host: Host, allow_rerun: Iterable[str], solver_budget: int) -> W
 
 
 def parse_options(texts: Iterable[str]) -> dict[str, Any]:
-    """``name=value`` pairs; values are true, false, numbers or text, a bare name is true.
+    """``name=value`` pairs; values are true (yes, on), false (no, off), numbers or text, a bare name is true.
 
     Raises UserError (PT850) for anything else, and for the names of what a compilation is given otherwise.
     """
@@ -101,9 +101,12 @@ def parse_options(texts: Iterable[str]) -> dict[str, Any]:
     return out
 
 
+_WORDS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+
+
 def _value(text: str) -> Any:
-    if text.lower() in ("true", "false"):
-        return text.lower() == "true"
+    if text.lower() in _WORDS:
+        return _WORDS[text.lower()]
     for convert in (int, float):
         try:
             return convert(text)

@@ -23,11 +23,15 @@ def compile_files(
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as progress:
         task = progress.add_task("compiling", total=len(files))
-        outcomes = compile_many(files, workers, lambda _, __: progress.advance(task), **options)
-    for outcome, folder in zip(outcomes, folders, strict=True):
-        for artifact in outcome.artifacts if folder is not None else ():
-            assert folder is not None
-            write_file(folder / artifact.name, artifact.content)
+
+        def done(number: int, outcome: Outcome) -> None:
+            """Written as it comes, so that an interruption loses nothing that was finished."""
+            folder = folders[number]
+            for artifact in outcome.artifacts if folder is not None else ():
+                write_file(folder / artifact.name, artifact.content)  # type: ignore[operator]
+            progress.advance(task)
+
+        outcomes = compile_many(files, workers, done, **options)
     if as_json:
         emit_json([_data(outcome, folder) for outcome, folder in zip(outcomes, folders, strict=True)])
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import runpy
 import zipfile
 from pathlib import Path
@@ -21,7 +22,7 @@ from pypto_core.run import as_program, compile, write_file
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pypto_core.contract import Engine
+    from pypto_core.contract import Engine, RunResult
     from pypto_core.ir import Function, Program
     from pypto_core.run import PassContext
 
@@ -29,7 +30,18 @@ if TYPE_CHECKING:
 _REFERENCE = "values"
 """The engine that runs the program as written."""
 
-_TOLERANCE = click.FloatRange(min=0.0)
+
+class _Tolerance(click.FloatRange):
+    """A number that comparisons can be made with, which NaN is not: nothing would differ by more."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        number = super().convert(value, param, ctx)
+        if math.isnan(number):
+            self.fail("nan is no tolerance", param, ctx)
+        return number
+
+
+_TOLERANCE = _Tolerance(min=0.0)
 
 
 @click.command("run")
@@ -104,19 +116,19 @@ def command(
         after = chosen.load()(compiled.program, arrays, function.name, **where)
     before = reference.load()(program, arrays, function.name)
     wanted = _golden(user, golden, arrays) if golden is not None else {}
+    expected, outputs = _results(before, after)
     rows = [
-        _compare(name, value, before.outputs[name], wanted.get(name), rtol, atol)
-        for name, value in after.outputs.items()
+        _compare(name, value, expected[name], wanted.get(name), rtol, atol) for name, value in outputs.items()
     ]
-    unknown = sorted(set(wanted) - set(after.outputs))
+    unknown = sorted(set(wanted) - set(outputs))
     if unknown:
         raise UserError(
             f"the golden function returns '{unknown[0]}', which is no output of '{function.name}'",
             code="PT852",
-            facts={"outputs": ", ".join(after.outputs)},
+            facts={"outputs": ", ".join(outputs)},
         )
     if save is not None:
-        _save(save, after.outputs)
+        _save(save, outputs)
     if as_json:
         machine = compiled.context.backend
         emit_json(
@@ -132,6 +144,22 @@ def command(
             error_console().print(render(diagnostic))
         _print(rows)
     return 0 if all(row["ok"] for row in rows) else 1
+
+
+def _results(*runs: RunResult) -> list[dict[str, Any]]:
+    """The arrays that each run leaves behind: outputs by their names, and what it returns that is none of them."""
+    import numpy as np  # only where arrays are compared
+
+    def is_output(run: RunResult, value: Any) -> bool:
+        return any(np.array_equal(value, array, equal_nan=True) for array in run.outputs.values())
+
+    returned = [[np.asarray(value) for value in run.returns] for run in runs]
+    counted = range(min(map(len, returned)))
+    more = [
+        i for i in counted if not all(is_output(run, r[i]) for run, r in zip(runs, returned, strict=True))
+    ]
+    names = {i: "return" if len(counted) == 1 else f"return[{i}]" for i in more}
+    return [{**run.outputs, **{names[i]: r[i] for i in more}} for run, r in zip(runs, returned, strict=True)]
 
 
 def _placement(engine: Engine, context: PassContext) -> dict[str, Any]:

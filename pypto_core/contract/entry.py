@@ -16,7 +16,10 @@ def entry_function(program: Program | Function, entry: str | None = None) -> Fun
     if entry is not None:
         if entry not in functions:
             raise UserError(
-                f"there is no function '{entry}'", code="PT530", facts={"functions": ", ".join(functions)}
+                f"there is no function '{entry}'",
+                code="PT530",
+                facts={"functions": ", ".join(functions)},
+                remedy="choose one of these, or none where only one can be meant",
             )
         return functions[entry]
     called = {

@@ -65,7 +65,7 @@ def _remedy(kind: str, name: str, names: list[str], health: tuple[PluginRecord, 
         return (
             f"see what there is with: pypto {_plural(kind)}"
             if kind in _LISTED
-            else f"choose a {kind} from these"
+            else f"choose one of these {_plural(kind)}"
         )
     near = folded[close[0]]
     further = "" if near in names else install_advice(kind, near, health)

@@ -134,8 +134,9 @@ HOST_PAGES = (
         "PT630",
         "the tiles do not fit into a memory",
         "The planner found no addresses for all tiles that are alive at the same time. The facts show the capacity, "
-        "what is needed at the worst statement, and the largest tiles there. *Certainty* says whether no placement "
-        "exists, or none was found in the bounded search.\n\n"
+        "what is needed at the worst statement, and the largest tiles there; where a pipelined loop has several of a "
+        "tile, also how many stages would do. *Certainty* says whether no placement exists, or none was found in the "
+        "bounded search.\n\n"
         "    available = 196608 bytes in Vec\n"
         "    alive at once = 262144 bytes at statement 9\n\n"
         "Make the tiles named smaller, use fewer stages of a pipelined loop, or end a tile's life earlier by storing "

@@ -158,8 +158,9 @@ COMMAND_PAGES = (
     CodePage(
         "PT850",
         "an option that can't be read",
-        "Options for passes are `NAME=VALUE`, such as `-O enable_buffer_ir=false`; a name alone means true. What is "
-        "chosen by a flag of its own (`backend`, `planner`, `goal`) is no option of passes: see `--help`.",
+        "Options for passes are `NAME=VALUE`, such as `-O enable_buffer_ir=false`; a name alone means true, and yes, "
+        "no, on and off are understood. One that switches passes takes nothing else. What is chosen by a flag of its "
+        "own (`backend`, `planner`, `goal`) is no option of passes: see `--help`.",
     ),
     CodePage(
         "PT851",
@@ -206,6 +207,13 @@ COMMAND_PAGES = (
         "nothing to explain about a file",
         "What `pypto explain FILE` tells comes from installed plugins, as sections of the report on a compilation. "
         "The flags that choose among them need a file.",
+    ),
+    CodePage(
+        "PT858",
+        "too little memory on this computer",
+        "A run holds every tensor of a kernel, as written and as compiled. The message gives the array that found no "
+        "room. A kernel does the same on fewer rows: declare smaller tensors, or extents with `pl.dynamic` and give "
+        "small inputs.",
     ),
     CodePage(
         "PT860",

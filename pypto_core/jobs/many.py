@@ -47,6 +47,9 @@ def compile_many(
 
     Files are read here, so that workers need not see the same folders. Outcomes are in the order of the files.
     """
+    misplaced = {"executor", "jobs"} & options.keys()
+    if misplaced:
+        raise TypeError(f"compile_many takes its workers as the second argument, not as {misplaced.pop()!r}")
     texts = [(str(path), Path(path).read_text(encoding="utf-8")) for path in files]
     return map_jobs(partial(_compile_text, options), texts, workers, on_done)
 

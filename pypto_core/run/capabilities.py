@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pypto_core.contract import Backend
+from pypto_core.diagnostics import UserError
 from pypto_core.run.options import Options
 from pypto_core.solver import Capability
 
@@ -20,7 +21,10 @@ def capabilities(
     Those of the backend with ``backend:<name>``; ``planner:<name>`` with those that the planner lists;
     ``option:<name>`` for each option whose value counts as true, and ``option:<name>=false`` for each that was given
     with one that counts as false, by which a pass can be on by default.
+
+    Raises UserError (PT850) for text as the value of an option that switches passes: it would count as true.
     """
+    _check_switches(options, host)
     found: list[Capability] = []
     if backend is not None:
         named = {*backend.capabilities, f"backend:{backend.name}"}
@@ -31,6 +35,21 @@ def capabilities(
     found += [Capability(f"option:{name}", f"option {name}") for name in options.truthy]
     found += [Capability(f"option:{name}=false", f"option {name}") for name in options.off]
     return tuple(sorted(found))
+
+
+def _check_switches(options: Options, host: Host | None) -> None:
+    texts = [(name, value) for name, value in options.given if isinstance(value, str)]
+    if not texts or host is None:
+        return
+    contracts = [value.contract for value in host.passes.values()]
+    gates = {gate.removesuffix("=false") for c in contracts for gate in (*c.needs, *c.excludes)}
+    for name, value in texts:
+        if f"option:{name}" in gates:
+            raise UserError(
+                f"option '{name}' is a switch, and '{value}' is neither on nor off",
+                code="PT850",
+                remedy=f"write {name}=true or {name}=false",
+            )
 
 
 def capability_names(

@@ -231,7 +231,7 @@ def _choose_backend(wanted: str | Backend | None, outer: PassContext | None, hos
             "several backends are installed and none is chosen",
             code="PT813",
             facts={"installed": ", ".join(names)},
-            remedy=f"say which one: backend={names[0]!r}",
+            remedy=f"say which one: --backend {names[0]}, or backend={names[0]!r} in Python",
         )
     [only] = host.backends.values()
     return only

@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 
 from pypto_core.contract import Backend
-from pypto_core.diagnostics import UNKNOWN_SPAN, Diagnostic, Span, perf_hint, warning
+from pypto_core.diagnostics import UNKNOWN_SPAN, Diagnostic, Span, UserError, perf_hint, warning
 from pypto_core.host import Host
 from pypto_core.ops import using_registry
 from pypto_core.run.capabilities import capability_names
@@ -32,6 +32,15 @@ def _options(value: Mapping[str, Any]) -> Options:
     return value if isinstance(value, Options) else Options(value)
 
 
+def _check_backend(_: PassContext, __: attrs.Attribute[Any], value: object) -> None:
+    if not isinstance(value, Backend | None):
+        raise UserError(
+            f"the backend of a context is a Backend, not {value!r}",
+            code="PT701",
+            remedy=f"look it up: load_host().backend({value!r}), or give compile its name: backend={value!r}",
+        )
+
+
 @attrs.frozen(kw_only=True, eq=False)
 class PassContext:
     """What a pass may know beside the program.
@@ -46,7 +55,7 @@ class PassContext:
     its host are then the known ones.
     """
 
-    backend: Backend | None = None
+    backend: Backend | None = attrs.field(default=None, validator=_check_backend)
     planner: str = DEFAULT_PLANNER
     options: Options = attrs.field(factory=Options, converter=_options)
     instruments: tuple[object, ...] = attrs.field(default=(), converter=tuple)

@@ -40,6 +40,11 @@ class Options(Mapping[str, Any]):
         return f"Options({dict(self._values)!r})"
 
     @property
+    def given(self) -> tuple[tuple[str, Any], ...]:
+        """All names with their values, sorted; reads none of them."""
+        return tuple(self._values.items())
+
+    @property
     def truthy(self) -> tuple[str, ...]:
         """Names of the options whose value counts as true, sorted; reads none of them."""
         return tuple(name for name, value in self._values.items() if value)

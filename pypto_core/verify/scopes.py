@@ -66,8 +66,10 @@ def verify_split_incore_orch(program: Program, backend: object = None) -> Iterat
     """Find scopes with kernel code that are not functions yet (1), and warn of tensor compute in orchestration (2)."""
     yield from _left(program, _SPLIT, (InCoreScopeStmt,), "run OutlineIncoreScopes")
     for function in program:
+        kernels: list[InCoreScopeStmt | SpmdScopeStmt] = [*scan(function).of(InCoreScopeStmt)]
         for scope in scan(function).of(SpmdScopeStmt):
             if is_kernel_scope(scope):
+                kernels.append(scope)
                 yield _SPLIT.error(
                     1,
                     f"an Spmd scope of function '{function.name}' holds kernel code",
@@ -76,8 +78,11 @@ def verify_split_incore_orch(program: Program, backend: object = None) -> Iterat
                 )
         if function.func_type is not FunctionType.Orchestration:
             continue
+        outlined = {stmt for scope in kernels for stmt in walk_stmts(scope.body)}  # these will be kernels
         for call, stmt in scan(function).calls:
             name = call.op.name
+            if stmt in outlined:
+                continue
             if isinstance(call, Call) and name.startswith("tensor.") and name not in _ORCHESTRATES:
                 yield _SPLIT.error(
                     2,

@@ -124,6 +124,38 @@ def test_a_golden_array_of_another_shape_is_wrong_and_no_fault(
     assert "has shape 3x3" in capsys.readouterr().out
 
 
+def test_nan_is_no_tolerance(kernel: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", str(kernel), "-b", "910b", "--rtol", "nan"]) == 2
+    assert "nan is no tolerance" in capsys.readouterr().err
+
+
+RETURNING = """
+import pypto_core.language as pl
+@pl.program
+class P:
+    @pl.function(type=pl.FunctionType.InCore)
+    def exp(self, a: pl.Tensor[[16, 16], pl.FP32], out: pl.Out[pl.Tensor[[16, 16], pl.FP32]]):
+        return pl.store(pl.exp(pl.load(a, [0, 0], [16, 16])), [0, 0], out)
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def main(self, a: pl.Tensor[[16, 16], pl.FP32]):
+        made = pl.create_tensor([16, 16], dtype=pl.FP32)
+        made = self.exp(a, made)
+        return made
+"""
+
+
+@pytest.mark.parametrize(("power", "code", "said"), [("exp", 0, "equal"), ("exp2", 1, "differs")])
+def test_what_is_returned_is_compared_where_nothing_is_written(
+    power: str, code: int, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kernel, golden = tmp_path / "kernel.py", tmp_path / "golden.py"
+    kernel.write_text(RETURNING)
+    golden.write_text(f"import numpy as np\ndef golden(a): return {{'return': np.{power}(a)}}")
+    assert main(["run", str(kernel), "-b", "910b", "--golden", str(golden), "--rtol", "1e-6"]) == code
+    [row] = [line for line in capsys.readouterr().out.splitlines() if line.startswith("return ")]
+    assert row.split()[1:5] == ["16x16", "float32", "equal", said]
+
+
 def test_outputs_are_saved_whatever_they_are_called(kernel: Path, tmp_path: Path) -> None:
     kernel.write_text(KERNEL.replace("out", "file"))
     inputs = tmp_path / "in.npz"

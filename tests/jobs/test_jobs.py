@@ -148,6 +148,32 @@ def test_the_command_takes_many_files(tmp_path: Path, capsys: pytest.CaptureFixt
         assert all(Path(a["file"]).stat().st_size == a["bytes"] for a in row["artifacts"])
 
 
+def test_workers_under_another_name_are_no_option() -> None:
+    with ThreadPoolExecutor(1) as pool, pytest.raises(TypeError, match="second argument"):
+        compile_many(EXAMPLES[:1], executor=pool)
+
+
+def test_what_is_finished_is_written_before_an_interruption(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pypto_core.jobs import many
+
+    seen: list[str] = []
+
+    def interrupted(options: Any, named: tuple[str, str]) -> Outcome:
+        if seen:
+            raise KeyboardInterrupt
+        seen.append(named[0])
+        return whole(options, named)
+
+    whole = many._compile_text
+    monkeypatch.setattr(many, "_compile_text", interrupted)
+    out = tmp_path / "out"
+    names = [str(path) for path in EXAMPLES[:2]]
+    assert main(["compile", *names, "--backend", "910b", "-o", str(out)]) == 130
+    assert [path.name for path in out.iterdir()] == [EXAMPLES[0].stem]
+
+
 def test_two_files_of_one_name_do_not_overwrite_each_other(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -171,3 +171,11 @@ def test_an_unknown_level_is_refused_with_the_known_ones(monkeypatch: pytest.Mon
     monkeypatch.setenv("PYPTO_VERIFY_LEVEL", "much")
     with pytest.raises(UserError, match="none, basic, roundtrip"):
         PassContext()
+
+
+def test_a_context_takes_a_machine_and_not_its_name() -> None:
+    with pytest.raises(UserError) as caught:
+        PassContext(backend="box")  # type: ignore[arg-type]
+    assert "not 'box'" in str(caught.value) and "load_host().backend('box')" in str(caught.value)
+    with pytest.raises(UserError):
+        PassContext().derive(backend="box")

@@ -79,3 +79,24 @@ def test_a_product_before_and_after_its_operands_have_their_places() -> None:
     placed = kernel(*loads, *moves, "c = pl.matmul(l, r)", *end)
     assert numbers(placed, "TileMemoryInferred") == []
     assert numbers(placed, "AccToGmStoreValid") == []
+
+
+ORCHESTRATION = """
+import pypto_core.language as pl
+
+@pl.program
+class P:
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def main(self, x: pl.Tensor[[64, 64], pl.FP32], y: pl.Out[pl.Tensor[[64, 64], pl.FP32]]):
+        bare = pl.exp(x)
+        with pl.at(level=pl.Level.CORE_GROUP):
+            for i in pl.range(0, 64, 16):
+                y = pl.assemble(y, pl.neg(pl.slice(bare, [16, 64], [i, 0])), [i, 0])
+        return y
+"""
+
+
+def test_what_stands_in_a_scope_will_be_a_kernel_and_is_not_warned_of() -> None:
+    found = verify_properties(parse_program(ORCHESTRATION), ["SplitIncoreOrch"])
+    assert [(d.number, d.span.begin_line) for d in found] == [(1, 9), (2, 8)]
+    assert "'tensor.exp'" in found[1].message

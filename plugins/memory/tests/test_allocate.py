@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+from types import ModuleType
+
 import attrs
 import pytest
 from memory_machine import context, machine
 from memory_parts import pipeline, prepared, tile, use, where
 
-from pypto_core.contract import NoPlacementError, Placement, Planner
+import pypto_core.language as pl
+from pypto_core.contract import NoPlacementError, Placement, PlacementBlock, PlacementProblem, Planner
 from pypto_core.diagnostics import InternalError, UserError
+from pypto_core.host import PluginInfo, hookimpl, load_host
 from pypto_core.ir import (
     PIPELINE_MEMBERSHIP,
     PTR,
@@ -27,11 +31,12 @@ from pypto_core.ir import (
     walk_stmts,
 )
 from pypto_core.ops import create_call
-from pypto_core.run import memory_table
+from pypto_core.run import compile, memory_table
 from pypto_core.testing import build as b
 from pypto_plugin_memory.allocate import allocate_memory_addr
 from pypto_plugin_memory.audit import audit
 from pypto_plugin_memory.penalties import REACH
+from pypto_plugin_memory.planners import dsa
 from pypto_plugin_memory.problem import planning_of
 from pypto_plugin_memory.reuse import memory_reuse
 
@@ -117,7 +122,38 @@ def test_exactly_full_is_accepted_and_one_more_is_not():
     assert facts["alive at once"].startswith("65568 bytes at statement ")
     assert facts["available"] == "65536 bytes in Right"
     assert facts["a"] == facts["c"] == "32768 bytes" and facts["d"] == "32 bytes"
-    assert "free 32 bytes" in error.diagnostics[0].remedy
+    assert error.diagnostics[0].remedy == "free 32 bytes: a of at most 32736 bytes"
+    assert not any("stage" in name for name in facts)  # nothing here has stages
+
+
+@pytest.mark.parametrize(
+    ("rows", "stages", "fact", "remedy"),
+    [
+        # 184 KiB hold two tiles of 64 KiB, and of the four that there are each may take 46 KiB.
+        (128, 4, ("with stage=2", "131072 bytes instead of 262144: fits"),
+         "free 73728 bytes: x (k.py:7:9) of at most 47104 bytes, or fewer pipeline stages"),
+        (376, 2, ("with stage=1", "192512 bytes instead of 385024: 4096 too many"),
+         "free 196608 bytes: x (k.py:7:9) of at most 94208 bytes, or fewer pipeline stages"),
+    ],
+)  # fmt: skip
+def test_the_depth_and_the_size_that_would_fit_are_named(rows, stages, fact, remedy):
+    blocks = [
+        PlacementBlock(name=f"x{i}", space=VEC, size=rows * 512, live=((0, 4),), label="x (k.py:7:9)")
+        for i in range(stages)
+    ]
+    with pytest.raises(NoPlacementError) as caught:
+        dsa.plan(PlacementProblem(blocks=blocks, capacities={VEC: 184 * 1024}))
+    [found] = caught.value.diagnostics
+    assert fact in found.facts and found.remedy == remedy
+
+
+def test_tiles_that_can_never_fit_get_a_measure():
+    blocks = [
+        PlacementBlock(name=n, space=VEC, size=100, live=((0, 2),), label=n) for n in ("a", "c", "d", "e")
+    ]
+    with pytest.raises(NoPlacementError) as caught:
+        dsa.plan(PlacementProblem(blocks=blocks, capacities={VEC: 160}))
+    assert caught.value.diagnostics[0].remedy == "free 240 bytes: tiles of 40 % of their bytes"
 
 
 def test_the_search_says_so_in_its_own_words():
@@ -294,3 +330,47 @@ def test_the_table_shows_sizes_before_and_addresses_after():
         ("mem_vec_1", 512, ("c",)),
     ]
     assert {r.capacity for r in after} == {184 * 1024}
+
+
+KERNEL = """
+import pypto_core.language as pl
+@pl.program
+class P:
+    @pl.function(type=pl.FunctionType.InCore)
+    def k(self, a: pl.Tensor[[16, 16], pl.FP32], out: pl.Out[pl.Tensor[[16, 16], pl.FP32]]):
+        x = pl.load(a, [0, 0], [16, 16])
+        return pl.store(pl.exp(x), [0, 0], out)
+"""
+
+
+def _raise(problem):
+    raise SystemExit("no plan today")
+
+
+@pytest.mark.parametrize(
+    ("plan", "said"),
+    [
+        (_raise, "SystemExit: no plan today"),
+        (lambda problem: None, "a NoneType where a Placement belongs"),
+        ("no_such_module:plan", "no_such_module"),
+        (None, "is said to assign addresses and has no plan"),
+    ],
+)
+def test_a_planner_that_fails_is_blamed_itself(plan, said):
+    plugin = ModuleType("acme")
+    plugin.pypto_plugin = hookimpl(_named("pypto_plugin", PluginInfo(name="acme", requires_api=">=1", summary="s")))
+    plugin.pypto_planners = hookimpl(_named("pypto_planners", [Planner("acme", "nothing good", plan=plan)]))
+    host = load_host(extra_plugins=[plugin])
+    with pytest.raises(InternalError) as caught:
+        compile(pl.parse(KERNEL), backend="910b", planner="acme", host=host)
+    [error] = caught.value.diagnostics
+    assert error.code == "PT930" and error.message.startswith("planner acme") and said in error.message
+    assert ("planner", "acme of in-process") in error.facts
+
+
+def _named(name, value):
+    def hook():
+        return value
+
+    hook.__name__ = name
+    return hook

@@ -128,6 +128,17 @@ def test_a_kernel_of_one_core_with_operators_of_the_other_is_refused(write: Any)
     assert "cube core and uses the vector core" in error.value.message
 
 
+def test_operands_of_a_product_that_were_loaded_into_vec_are_told_where_to_go(write: Any) -> None:
+    body = """
+    c = pl.matmul(pl.load(a, [0, 0], [32, 32]), pl.load(a, [0, 0], [32, 32]))
+    return pl.store(c, [0, 0], out)
+    """
+    with pytest.raises(UserError) as caught:
+        write(PLAIN, body)
+    assert [d.code for d in caught.value.diagnostics] == ["PTO-017"]
+    assert caught.value.diagnostics[0].remedy == "load what the cube multiplies with target_memory=pl.Mem.Mat"
+
+
 def test_a_mixed_kernel_is_refused_with_the_operators_of_each_side(write: Any) -> None:
     body = """
     x = pl.load(a, [0, 0], [32, 32], target_memory=pl.Mem.Mat)
@@ -202,6 +213,22 @@ class P:
     assert list(emit(pl.parse(source), ctx)) == []
     [warning] = ctx.log
     assert warning.code == "PTO-020" and warning.facts == (("functions", "main (Orchestration)"),)
+
+
+def test_what_has_its_body_elsewhere_is_named_and_not_written_as_an_empty_kernel() -> None:
+    kernel = """
+    @pl.function(type=pl.FunctionType.InCore)
+    def {name}(self, a: pl.Tensor[[32, 32], pl.FP32], out: pl.Out[pl.Tensor[[32, 32], pl.FP32]]):
+        {body}
+"""
+    head = "import pypto_core.language as pl\n@pl.program\nclass P:"
+    declared = kernel.format(name="far", body="...")
+    near = kernel.format(name="near", body="return pl.store(pl.load(a, [0, 0], [32, 32]), [0, 0], out)")
+    [artifact] = compile(pl.parse(head + declared + near), backend="910b").artifacts
+    assert artifact.name == "near.pto"
+    assert str(artifact.data).splitlines()[0] == "// far (InCore) has its body elsewhere"
+    alone = compile(pl.parse(head + declared), backend="910b")
+    assert alone.artifacts == () and "PTO-020" in {d.code for d in alone.diagnostics}
 
 
 def test_comments_of_the_author_are_kept(write: Any) -> None:

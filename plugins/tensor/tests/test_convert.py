@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pypto_core.diagnostics import UserError
-from pypto_core.ir import Call, MemorySpace, TensorType, TileType, walk, walk_stmts
+from pypto_core.ir import Call, ForStmt, MemorySpace, TensorType, TileType, flatten, walk, walk_stmts
 
 T = "pl.Tensor[[64, 64], pl.FP32]"
 R = "pl.Tensor[[16, 64], pl.FP32]"
@@ -293,6 +293,34 @@ def test_zeros_on_one_way_are_zeros(kit: Any) -> None:
             inputs["a"] = rng.standard_normal((16, 64)).astype(ml_dtypes.bfloat16)
             inputs["b"] = rng.standard_normal((64, 64)).astype(ml_dtypes.bfloat16)
             converted(kit, f"{head}out: pl.Out[{R}]", body, R, inputs=inputs)
+
+
+PEELED = """
+acc = pl.create_tensor([16, 64], dtype=pl.FP32)
+for k in pl.range(0, 128, 32):
+    # first or not
+    if k == 0:
+        acc = pl.matmul({first}, b[{row}:{row} + 32, :], out_dtype=pl.FP32)
+    else:
+        acc = pl.matmul_acc(acc, a[:, k:k + 32], b[k:k + 32, :])
+out[:, :] = acc
+return out
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "row", "loads"),
+    [("a[:, k:k + 32]", "k", 2), ("a[:, 0:32]", "0", 2), ("a[:, 32:64]", "0", 3), ("a[:, 64:96]", "32", 4)],
+)
+def test_windows_of_both_ways_are_taken_once(kit: Any, first: str, row: str, loads: int) -> None:
+    """The same, and the same where the condition says what the counter is; another one is not."""
+    params = f"a: pl.Tensor[[16, 128], pl.BF16], b: pl.Tensor[[128, 64], pl.BF16], out: pl.Out[{R}]"
+    after = converted(kit, params, PEELED.format(first=first, row=row), R)
+    assert names(after).count("tile.load") == loads
+    [loop] = [s for s in walk_stmts(after["main"].body) if isinstance(s, ForStmt)]
+    form = [type(s).__name__ for s in flatten(loop.body)]
+    assert form == [*["AssignStmt"] * (4 - loads), "IfStmt", "YieldStmt"]
+    assert [c for s in walk_stmts(after["main"].body) for c in s.leading_comments] == ["first or not"]
 
 
 def test_tile_code_beside_tensor_code(kit: Any) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
 from pypto_core.diagnostics import UserError
-from pypto_core.ir import Call, walk
+from pypto_core.ir import Call, MemorySpace, walk
 from pypto_core.run import compile
 from pypto_core.testing import assert_same_behaviour
 
@@ -363,3 +364,94 @@ def test_what_no_tile_can_do(kit: Any, code: str, expression: str, message: str)
         kit.apply(kit.front(program), *TO_TILES)
     [found] = caught.value.diagnostics
     assert found.code == code and found.remedy and found.span.is_valid
+
+
+def test_integers_that_are_stored_transposed_share_one_accumulator(kit: Any) -> None:
+    """Columns of eight-bit elements come in boxes of 32, so all products of the kernel have 32 rows and one counts."""
+    result = tensor("1, 8", I)
+    program = kit.main(
+        f"a: {tensor('64, 1', S)}, b: {tensor('64, 8', S)}, out: pl.Out[{result}]",
+        """
+        with pl.at(level=pl.Level.CORE_GROUP, name_hint="k"):
+            acc = pl.create_tensor([1, 8], dtype=pl.INT32)
+            for k in pl.range(0, 64, 32):
+                if k == 0:
+                    acc = pl.matmul(a[0:32, :], b[0:32, :], a_trans=True, out_dtype=pl.INT32)
+                else:
+                    acc = pl.matmul_acc(acc, a[k:k + 32, :], b[k:k + 32, :], a_trans=True)
+            out[:, :] = acc
+        return out
+        """,
+        result,
+    )
+    kit.everywhere(program, planners=PLANNERS)
+
+
+def test_operands_that_lose_axes_of_one_are_windows_still(kit: Any) -> None:
+    """They are loaded for the cube core, and not looked at on the vector core first."""
+    result = tensor("16, 64")
+    program = kit.main(
+        f"q: {tensor('4, 16, 1, 32', B)}, k: {tensor('4, 1, 64, 32', B)}, out: pl.Out[{result}]",
+        """
+        with pl.at(level=pl.Level.CORE_GROUP, name_hint="k"):
+            x = pl.reshape(q[1], [16, 32])
+            y = pl.reshape(k[2:3, :, :, :], [64, 32])
+            out[:, :] = pl.matmul(x, y, b_trans=True, out_dtype=pl.FP32)
+        return out
+        """,
+        result,
+    )
+    after = kit.prove(kit.front(program), *TO_TILES, holds=["IncoreTileOps"])
+    loads = [n for f in after for n in walk(f.body) if isinstance(n, Call) and n.name == "tile.load"]
+    assert [n.kwargs.get("target_memory") for n in loads] == [MemorySpace.Mat, MemorySpace.Mat]
+
+
+def test_products_of_which_less_counts_stay_on_the_cube_core(kit: Any) -> None:
+    rng = np.random.default_rng(2)
+    inputs = {
+        name: rng.standard_normal(shape).astype(ml_dtypes.bfloat16)
+        for name, shape in (("a", (16, 64)), ("b", (64, 32)))
+    }
+    inputs["out"] = rng.standard_normal((16, 32), dtype=np.float32)
+    result = tensor("16, 32")
+    program = kit.main(
+        f"a: {tensor('16, 64', B)}, b: {tensor('64, 32', B)}, out: pl.InOut[{result}]",
+        """
+        with pl.at(level=pl.Level.CORE_GROUP, name_hint="k"):
+            few = pl.tensor.set_validshape(a, 9, 64)
+            product = pl.matmul(few, b, out_dtype=pl.FP32)
+            out = pl.assemble(out, pl.set_validshape(product, 5, 32), [1, 0])
+        return out
+        """,
+        result,
+    )
+    kit.everywhere(program, inputs=inputs, atol=1e-4)
+    engine = kit.host.engine("values").load()
+    found = engine(program, inputs, None, host=kit.host).outputs["out"]
+    wanted = inputs["out"].copy()
+    wanted[1:6] = inputs["a"][:5].astype(np.float64) @ inputs["b"].astype(np.float64)
+    assert np.abs(found - wanted).max() < 1e-4
+
+
+@pytest.mark.parametrize("backend", ["910b", "a5"])
+def test_a_peeled_sum_that_is_too_wide_is_cut_into_windows(kit: Any, backend: str) -> None:
+    """The accumulator of the whole result would need more than there is; each part is summed by itself."""
+    result = tensor("16, 1152", I)
+    program = kit.main(
+        f"a: {tensor('16, 256', S)}, b: {tensor('256, 1152', S)}, out: pl.Out[{result}]",
+        """
+        with pl.at(level=pl.Level.CORE_GROUP, name_hint="k"):
+            acc = pl.create_tensor([16, 1152], dtype=pl.INT32)
+            for k in pl.pipeline(0, 256, 128, stage=2):
+                if k == 0:
+                    acc = pl.matmul(a[:, k:k + 128], b[k:k + 128, :], out_dtype=pl.INT32)
+                else:
+                    acc = pl.matmul_acc(acc, a[:, k:k + 128], b[k:k + 128, :])
+            out[:, :] = acc
+        return out
+        """,
+        result,
+    )
+    compiled = compile(program, backend=backend, host=kit.host)
+    assert_same_behaviour(program, compiled.program, host=kit.host)
+    assert not [h for h in compiled.hints if h.code.startswith("PH-AT")]

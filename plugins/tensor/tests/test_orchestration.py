@@ -114,6 +114,39 @@ def test_a_kernel_that_reads_after_it_writes(kit: Any, second: str, same: bool) 
     assert (after is before) is same
 
 
+def test_other_names_of_what_a_loop_starts_from_are_followed(kit: Any) -> None:
+    """A kernel that writes two tensors and hands back one: the name it gives it is the start's, and is read later."""
+    program = kit.program(f"""
+    @pl.program
+    class P:
+        @pl.function(type=pl.FunctionType.InCore)
+        def both(self, a: {T}, log: pl.Out[{T}], x: pl.Out[{T}]) -> {T}:
+            t = pl.load(a, [0, 0], [16, 64])
+            pl.store(t, [0, 0], log)
+            return pl.store(pl.neg(t), [0, 0], x)
+        @pl.function(type=pl.FunctionType.InCore)
+        def again(self, log: pl.InOut[{T}], x: pl.InOut[{T}]) -> {T}:
+            t = pl.load(x, [0, 0], [16, 64])
+            pl.store(t, [0, 0], log)
+            return pl.store(pl.add(t, t), [0, 0], x)
+        @pl.function(type=pl.FunctionType.InCore)
+        def step(self, x: {T}, y: pl.Out[{T}]) -> {T}:
+            return pl.store(pl.exp(pl.load(x, [0, 0], [16, 64])), [0, 0], y)
+        @pl.function(type=pl.FunctionType.Orchestration)
+        def main(self, a: {T}, log: pl.Out[{T}], out: pl.Out[{T}]) -> {T}:
+            x = self.both(a, log, pl.create_tensor([16, 64], dtype=pl.FP32))
+            other = self.again(log, x)
+            h = other
+            for i in pl.range(2):
+                h = self.step(h, pl.create_tensor([16, 64], dtype=pl.FP32))
+            out[0:8, :] = h[0:8, :]
+            out[8:16, :] = other[8:16, :]
+            return out
+    """)
+    before = kit.front(program)
+    assert kit.prove(before, OPTIMIZE) is before
+
+
 def test_a_kernel_of_several_calls_keeps_its_parameters(kit: Any) -> None:
     program = kit.program(f"""
     @pl.program

@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import attrs
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

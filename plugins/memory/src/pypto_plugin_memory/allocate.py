@@ -10,14 +10,13 @@ from __future__ import annotations
 from typing import Any
 
 from pypto_core.contract import (
-    NoPlacementError,
     Placement,
     PlacementProblem,
     Planner,
     check_placement,
     shares_bytes,
 )
-from pypto_core.diagnostics import InternalError
+from pypto_core.diagnostics import DiagnosticError, InternalError
 from pypto_core.ir import Add, ConstInt, DataType, Function, MemRef, Var, const_index, replace, scalar_type
 from pypto_plugin_memory.planners.table import PLANNERS
 from pypto_plugin_memory.problem import Planning, planning_of
@@ -30,20 +29,17 @@ _INDEX = scalar_type(DataType.INDEX)
 def allocate_memory_addr(function: Function, ctx: Any) -> Function:
     """The function with addresses in its MemRefs; functions that do not run on a core are left alone.
 
-    Raises NoPlacementError when the tiles don't fit, InternalError when the planner's answer breaks a rule.
+    Raises NoPlacementError when the tiles don't fit, InternalError (PT930) when the planner fails or its answer breaks
+    a rule.
     """
     if not function.is_incore:
         return function
     planning = planning_of(function, ctx)
     planner = chosen_planner(ctx)
-    plan = planner.load()
-    if plan is None:
+    if planner.plan is None and not planner.assigns_addresses:
         return function
     if planning.problem.blocks:
-        try:
-            placement = plan(planning.problem)
-        except NoPlacementError as error:
-            raise error.located(function.span) from None
+        placement = answer(planner, planning.problem, function, ctx)
         judge(planner, planning.problem, placement, function)
         hint_relaxed(planning.problem, placement, function, ctx)
         function = write_addresses(function, planning, placement)
@@ -58,6 +54,32 @@ def chosen_planner(ctx: Any) -> Planner:
     if host is not None:
         return host.planner(name)
     return next(p for p in PLANNERS if p.name == name)
+
+
+def answer(planner: Planner, problem: PlacementProblem, function: Function, ctx: Any) -> Placement:
+    """What a planner makes of a problem. Whatever it does wrong is told as its own fault, not as that of the pass."""
+    try:
+        plan = planner.load()
+        if plan is None:
+            raise TypeError("it is said to assign addresses and has no plan")
+        placement = plan(problem)
+        if not isinstance(placement, Placement):
+            raise TypeError(f"it returned a {type(placement).__name__} where a Placement belongs")
+    except DiagnosticError as error:
+        raise error.located(function.span) from None
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # SystemExit and the like would end the process without a word
+        host = ctx.host if ctx is not None else None
+        origin = f" of {host.planners.origin(planner.name)}" if host is not None else ""
+        raise InternalError(
+            f"planner {planner.name} failed on function '{function.name}': {type(error).__name__}: {error}",
+            code="PT930",
+            span=function.span,
+            facts={"planner": f"{planner.name}{origin}"},
+            remedy="report it to whoever provides the planner, or choose another one: --planner pypto",
+        ) from error
+    return placement
 
 
 def judge(planner: Planner, problem: PlacementProblem, placement: Placement, function: Function) -> None:

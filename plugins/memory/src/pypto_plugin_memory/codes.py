@@ -69,9 +69,10 @@ PAGES = (
     ),
     CodePage(
         "PT930",
-        "A planner's answer breaks a rule",
-        "The kernel checks every plan. The message names the blocks and the rule. Report it to whoever provides the "
-        "planner; another planner can be chosen meanwhile.",
+        "A planner fails, or its answer breaks a rule",
+        "A planner that raises, or returns something else than a placement, is named with the distribution that it "
+        "comes from. The kernel checks every plan; the facts name the blocks and the rule. Report it to whoever "
+        "provides the planner; another planner can be chosen meanwhile.",
     ),
     CodePage(
         "PH-MR-001",

@@ -23,6 +23,9 @@ from pypto_plugin_pto.calls import calls_of
 KIND_NAMES = {CoreType.CUBE: "cube", CoreType.VECTOR: "vector"}
 _DECLARED = {FunctionType.AIC: CoreType.CUBE, FunctionType.AIV: CoreType.VECTOR}
 
+_BRINGING = {"tile.load", "tile.move"}
+"""A kernel that does nothing else on the vector core only brings operands to the cube by way of Vec."""
+
 
 @attrs.frozen
 class _Use:
@@ -85,7 +88,9 @@ def _mixed(function: Function, calls: dict[CoreType, list[Call]], declared: Core
         code="PTO-017",
         span=span if span.is_valid else function.span,
         facts=facts,
-        remedy="split it into one kernel per core that exchange data through tensors",
+        remedy="load what the cube multiplies with target_memory=pl.Mem.Mat"
+        if {c.op.name for c in calls[CoreType.VECTOR]} <= _BRINGING
+        else "split it into one kernel per core that exchange data through tensors",
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pypto_core.contract import Artifact, OpEmitter
-from pypto_core.ir import Function, FunctionType, Program, is_incore_type
+from pypto_core.ir import Function, FunctionType, Program, flatten, is_incore_type
 from pypto_plugin_pto.calls import calls_of
 from pypto_plugin_pto.catalogue import emitters
 from pypto_plugin_pto.emission import Emission
@@ -22,21 +22,23 @@ MEDIA = "text/x-pto"
 def emit(program: Program, ctx: Any) -> Iterator[Artifact]:
     """One module for each function that runs on a device core, or for the halves of one mixed kernel.
 
-    Functions of the host are not written; each module names them in a comment.
+    Functions of the host are not written, nor are those that are declared with ``...`` and bound when the program runs;
+    each module names them in a comment.
     """
     recipes = recipes_of(ctx)
     modules = modules_of(program)
     if not modules:
         ctx.warn(
             "PTO-020",
-            f"program '{program.name}' has no function that runs on a device core: there is nothing to write",
+            f"there is nothing to write: no function of program '{program.name}' runs on a device core and has a body",
             facts={"functions": ", ".join(f"{f.name} ({f.func_type.name})" for f in program)},
-            remedy="declare kernels with @pl.function(type=pl.FunctionType.InCore)",
+            remedy="write a kernel under @pl.function(type=pl.FunctionType.InCore)",
         )
     left_out = [
-        f"// {f.name} ({f.func_type.name}) runs on the host and is not written here"
+        f"// {f.name} ({f.func_type.name}) "
+        + ("has its body elsewhere" if _is_bound_elsewhere(f) else "runs on the host and is not written here")
         for f in program
-        if not is_incore_type(f.func_type)
+        if not _is_written(f)
     ]
     for name, functions in modules.items():
         text = module_text(functions, ctx, recipes)
@@ -48,7 +50,7 @@ def modules_of(program: Program) -> dict[str, list[Function]]:
 
     Functions share a module when one group calls them, or when one imports a buffer that the other reserves.
     """
-    device = {f.name: f for f in program if is_incore_type(f.func_type)}
+    device = {f.name: f for f in program if _is_written(f)}
     leader = {name: name for name in device}
 
     def find(name: str) -> str:
@@ -71,6 +73,14 @@ def modules_of(program: Program) -> dict[str, list[Function]]:
     for name, function in device.items():
         modules.setdefault(names.get(find(name), find(name)), []).append(function)
     return dict(sorted(modules.items()))
+
+
+def _is_written(function: Function) -> bool:
+    return is_incore_type(function.func_type) and not _is_bound_elsewhere(function)
+
+
+def _is_bound_elsewhere(function: Function) -> bool:
+    return function.requires_runtime_binding and not flatten(function.body)
 
 
 def _references(function: Function) -> list[str]:

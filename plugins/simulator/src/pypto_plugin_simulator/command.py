@@ -116,6 +116,7 @@ def _inputs(function: Function, path: Path | None, seed: int) -> dict[str, Any]:
             f"'{path}' holds '{unknown[0]}', which is no parameter of '{function.name}'",
             code="SIM-003",
             facts={"parameters": ", ".join(drawn)},
+            remedy="name inputs as the parameters are named",
         )
     return {**drawn, **given}
 

@@ -45,6 +45,7 @@ def bind_inputs(
                 code="SIM-003",
                 span=param.span,
                 facts={"function": function.name, "type": param.type},
+                remedy="give all parameters that are read; those that are only written may be left out",
             )
     if missing:
         _make_outputs(function, arguments, run)
@@ -80,6 +81,7 @@ def _by_position(function: Function, inputs: Mapping[str, Any] | Iterable[Any]) 
             code="SIM-003",
             span=function.span,
             facts={"parameters": ", ".join(names)},
+            remedy="name inputs as the parameters are named",
         )
     return out
 

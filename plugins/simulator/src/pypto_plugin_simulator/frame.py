@@ -97,6 +97,7 @@ def _check_format(name: str, kind: TensorType | TileType, value: ArrayValue, spa
             code="SIM-003",
             span=span,
             facts={"parameter": kind, "argument": list(value.shape)},
+            remedy="bring the argument to the parameter's number of dimensions",
         )
 
 

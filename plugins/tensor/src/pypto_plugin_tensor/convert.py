@@ -47,6 +47,7 @@ from pypto_core.ops import create_call
 from pypto_core.verify import is_tile_compute
 from pypto_plugin_tensor import flow, matrix
 from pypto_plugin_tensor.accumulators import find_accumulators
+from pypto_plugin_tensor.common_windows import take_common_windows
 from pypto_plugin_tensor.compute import compute, constant
 from pypto_plugin_tensor.kernel import ACC, Kernel, name_of, tile_type
 from pypto_plugin_tensor.results import Results, pass_results
@@ -63,7 +64,7 @@ def convert_tensor_to_tile_ops(program: Program, ctx: Any) -> Program:
     results: dict[str, Results] = {}
     for function in program:
         if function.is_incore and computes_on_tensors(function):
-            converter = Converter(function, program.functions, ctx)
+            converter = Converter(take_common_windows(function), program.functions, ctx)
             changed[function.name] = converter.run()
             if converter.results.types:
                 results[function.name] = converter.results
@@ -84,6 +85,7 @@ class Converter(Kernel):
     def __init__(self, function: Function, functions: Mapping[str, Function], ctx: Any) -> None:
         super().__init__(function, functions, ctx)
         self.accumulators = find_accumulators(function)
+        self.row_unit = matrix.row_unit(function)
         self.tuples: dict[Expr, tuple[Expr, ...]] = {}
         self.results = Results(function)
 

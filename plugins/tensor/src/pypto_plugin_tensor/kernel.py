@@ -53,6 +53,7 @@ class Kernel:
         self.scalars: dict[Var, Expr] = {}
         self.bounds: dict[Var, tuple[int | None, int | None]] = {}
         self.first_trips: dict[Var, Expr] = {}
+        self.row_unit = 1
         self.out: Slot = []
         for param in function.params:
             if isinstance(param.type, TensorType):

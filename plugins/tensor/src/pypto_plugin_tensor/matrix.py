@@ -14,16 +14,21 @@ from pypto_core.ir import (
     ConstInt,
     DataType,
     Expr,
+    Function,
     TensorType,
     Var,
     is_const,
     replace,
     shapes_equal,
     static_shape,
+    walk,
 )
 from pypto_plugin_tensor.kernel import ACC, MAT, Kernel, name_of, tile_type
 from pypto_plugin_tensor.shapes import FRACTAL, aligned, box_columns, dims, physical
 from pypto_plugin_tensor.values import Fresh, Global, Tile, Value, Window
+
+PRODUCTS = {"tensor.matmul": 0, "tensor.matmul_acc": 1}
+"""Products, and which argument is the left operand."""
 
 
 def matmul(kernel: Kernel, var: Var, call: Call) -> Value:
@@ -111,7 +116,7 @@ def _operand(kernel: Kernel, expr: Expr, side: _Side, span: Span) -> Var:
             facts={"operand": repr(value.kind)},
             remedy="loop over the leading axes and multiply one matrix at a time",
         )
-    shape = _boxed(physical(value.kind, like, span, kernel.bounds), value.kind.dtype, side)
+    shape = _boxed(physical(value.kind, like, span, kernel.bounds), value.kind.dtype, side, kernel.row_unit)
     key = ("operand", shape, side.transposed)
     if isinstance(value, Global | Window):
         window = kernel.window_of(value, value.kind)
@@ -119,14 +124,29 @@ def _operand(kernel: Kernel, expr: Expr, side: _Side, span: Span) -> Var:
     return kernel.once(value, key, lambda slot: _computed(kernel, value, like, span, slot, shape, side))
 
 
-def _boxed(shape: tuple[int, ...], dtype: DataType, side: _Side) -> tuple[int, int]:
-    """Whole boxes: rows of a left operand by the fractal, everything else by the elements in a row of a box."""
+def _boxed(shape: tuple[int, ...], dtype: DataType, side: _Side, row_unit: int) -> tuple[int, int]:
+    """Whole boxes: rows of a left operand by the kernel's unit, everything else by the elements in a row of a box."""
     rows, columns = shape
     unit = box_columns(dtype)
-    k_is_columns = side.left != side.transposed
-    along = aligned(columns, unit)
-    down = aligned(rows, FRACTAL if side.left and k_is_columns else unit)
-    return down, along
+    if not side.left:
+        return aligned(rows, unit), aligned(columns, unit)
+    return (aligned(rows, unit), aligned(columns, row_unit)) if side.transposed else (
+        aligned(rows, row_unit), aligned(columns, unit)
+    )  # fmt: skip
+
+
+def row_unit(function: Function) -> int:
+    """What rows of products are padded to: a fractal, or what the widest left operand that is stored transposed needs.
+
+    It is the same for all products of a kernel, as their sums meet in one accumulator.
+    """
+    units = [FRACTAL]
+    for node in walk(function.body):
+        if isinstance(node, Call) and node.name in PRODUCTS and node.kwargs.get("a_trans"):
+            kind = node.args[PRODUCTS[node.name]].type
+            assert isinstance(kind, TensorType)
+            units.append(box_columns(kind.dtype))
+    return max(units)
 
 
 def _loaded(
@@ -171,7 +191,7 @@ def accumulator(kernel: Kernel, value: Fresh, like: str, span: Span) -> Var:
     kind = value.kind
     rows, columns = physical(kind, like, span, kernel.bounds)
     unit = 2 * FRACTAL if kind.dtype.is_int else FRACTAL  # integers are products of eight-bit operands
-    shape = (aligned(rows, FRACTAL), aligned(columns, unit))
+    shape = (aligned(rows, kernel.row_unit), aligned(columns, unit))
     narrow = (not isinstance(kind.valid_shape[0], ConstInt)) or kind.valid_shape[0].value != shape[0]
     options: dict[str, Any] = {"dtype": _sum_type(kind.dtype), "target_memory": ACC}
     if narrow:
@@ -190,4 +210,4 @@ def _sum_type(dtype: DataType) -> DataType:
     return DataType.INT32 if dtype.is_int else DataType.FP32
 
 
-__all__ = ["accumulator", "is_zero", "matmul", "matmul_acc"]
+__all__ = ["accumulator", "is_zero", "matmul", "matmul_acc", "row_unit"]

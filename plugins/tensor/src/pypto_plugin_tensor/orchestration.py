@@ -25,7 +25,6 @@ from pypto_core.ir import (
     Mutator,
     ParamDirection,
     Program,
-    ReturnStmt,
     SeqStmts,
     Stmt,
     Submit,
@@ -42,7 +41,7 @@ from pypto_core.ir import (
     used_vars,
     walk,
 )
-from pypto_plugin_tensor.storage import Storage
+from pypto_plugin_tensor.storage import Storage, returned_parameters
 
 
 def optimize_orch_tensors(program: Program, ctx: Any) -> Program:
@@ -133,7 +132,8 @@ class _Trip:
         if call is None or kernel is None or not kernel.is_incore:
             return None
         kept = [i for i, a in enumerate(call.args) if a is arg]
-        gone = _returned(kernel, result, self.functions)
+        returned = returned_parameters(kernel, self.functions)
+        gone = returned[result] if result < len(returned) else None
         buffer = call.args[gone] if gone is not None else None
         create = self.made.get(buffer) if isinstance(buffer, Var) else None
         if len(kept) != 1 or gone is None or create is None or not _is_create(create):
@@ -164,17 +164,6 @@ def _call_of(value: Any, made: dict[Var, AssignStmt]) -> tuple[Call | None, int]
         stmt = made.get(source.tuple) if isinstance(source.tuple, Var) else None
         source = stmt.value if stmt is not None else None
     return (source, index) if isinstance(source, Call) and isinstance(source.op, GlobalVar) else (None, 0)
-
-
-def _returned(kernel: Function, index: int, functions: Mapping[str, Function]) -> int | None:
-    """The parameter that a kernel returns at ``index``."""
-    last = flatten(kernel.body)[-1:]
-    if not last or not isinstance(last[0], ReturnStmt) or index >= len(last[0].values):
-        return None
-    place = Storage(kernel.body, functions).of(last[0].values[index])
-    if place is None or not place.whole:
-        return None
-    return next((i for i, p in enumerate(kernel.params) if p is place.root), None)
 
 
 def _not_in_place(kernel: Function, kept: int, gone: int) -> str:

@@ -24,6 +24,7 @@ from pypto_core.ir import (
     IterArg,
     MakeTuple,
     ParamDirection,
+    ReturnStmt,
     Stmt,
     Submit,
     TensorType,
@@ -57,6 +58,7 @@ class Storage:
     def __init__(self, body: Stmt, functions: Mapping[str, Function]) -> None:
         self.functions = functions
         self.values: set[Var] = set()
+        self._returns: dict[str, tuple[int | None, ...]] = {}
         while True:
             self.places: dict[Var, Place] = {}
             self.reads: dict[Var, None] = {}
@@ -161,16 +163,15 @@ class Storage:
         return None if index is None else self.of(value.args[index])
 
     def _handed_back(self, call: Call | Submit, index: int) -> Place | None:
-        """A callee hands back its written parameters in order: what it returns first is the first of them."""
-        callee = self.functions.get(call.op.name)
-        if callee is None:
-            return None
-        written = [
-            arg
-            for arg, way in zip(call.args, callee.param_directions, strict=False)
-            if way is not ParamDirection.In
-        ]
-        return self.of(written[index]) if len(written) == len(callee.return_types) > index else None
+        """Which of its arguments a callee returns at ``index``."""
+        name = call.op.name
+        if name not in self._returns:
+            self._returns[name] = ()  # a function that calls itself returns what can't be told
+            callee = self.functions.get(name)
+            self._returns[name] = () if callee is None else returned_parameters(callee, self.functions)
+        positions = self._returns[name]
+        position = positions[index] if index < len(positions) else None
+        return None if position is None or position >= len(call.args) else self.of(call.args[position])
 
     def _effects(self, value: Expr) -> None:
         if not isinstance(value, Call | Submit):
@@ -196,6 +197,18 @@ class Storage:
         if call.op.name == "tensor.assemble" and index == 0:
             return is_atomic(call), True
         return effect_of(call, index) is not ArgEffect.Write, may_write(call, index)
+
+
+def returned_parameters(function: Function, functions: Mapping[str, Function]) -> tuple[int | None, ...]:
+    """For each returned value the parameter that it is, all of it; None where it is another tensor."""
+    last = flatten(function.body)[-1:]
+    if not last or not isinstance(last[0], ReturnStmt):
+        return ()
+    others = {name: f for name, f in functions.items() if f is not function}
+    storage = Storage(function.body, others)
+    positions = {p: i for i, p in enumerate(function.params)}
+    places = [storage.of(value) for value in last[0].values]
+    return tuple(positions.get(p.root) if p is not None and p.whole else None for p in places)
 
 
 def is_atomic(call: Call) -> bool:

@@ -152,7 +152,7 @@ def no_placement(
         proven=proven,
         space=space,
         facts=facts,
-        remedy=_what_fits(alive, need - capacity),
+        remedy=_what_fits(alive, need, capacity),
         **parts,
     )
 
@@ -179,12 +179,13 @@ def _with_fewer_stages(
             return
 
 
-def _what_fits(alive: Sequence[PlacementBlock], over: int) -> str:
-    """What to change so that ``over`` bytes less are alive."""
+def _what_fits(alive: Sequence[PlacementBlock], need: int, capacity: int) -> str:
+    """What to change so that no more than ``capacity`` bytes are alive."""
+    over = need - capacity
     if not alive or over <= 0:
         return "make tiles smaller or use fewer pipeline stages"
     name, blocks = max(_copies(alive).items(), key=lambda item: sum(block.size for block in item[1]))
     enough = blocks[0].size - -(-over // len(blocks))
-    smaller = f"{name} of at most {enough} bytes" if enough > 0 else "smaller tiles"
+    smaller = f"{name} of at most {enough}" if enough > 0 else f"tiles of {capacity * 100 // need} % of their"
     fewer = ", or fewer pipeline stages" if len(_copies(alive)) < len(alive) else ""
-    return f"free {over} bytes: {smaller}{fewer}"
+    return f"free {over} bytes: {smaller} bytes{fewer}"
