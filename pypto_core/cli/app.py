@@ -136,7 +136,7 @@ def _refused_by_system(error: OSError) -> DiagnosticError:
 
 def _too_large(error: MemoryError) -> DiagnosticError:
     return UserError(
-        f"this computer has too little memory: {error or 'an allocation failed'}",
+        f"this computer has too little memory: {str(error) or 'an allocation failed'}",
         code="PT858",
         remedy="run the kernel on smaller tensors",
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable
 
 from pypto_core.diagnostics.diagnostic import Diagnostic, Severity
@@ -10,6 +11,7 @@ from pypto_core.diagnostics.span import Span
 _LABEL = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.PERF_HINT: "hint"}
 _MAX_LINE = 160
 _MAX_TEXT = 4000
+_UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
 
 
 def render(diagnostic: Diagnostic) -> str:
@@ -56,6 +58,28 @@ def _place(span: Span) -> list[str]:
     if len(text) > _MAX_LINE:
         cut = max(0, start - _MAX_LINE // 2)
         text, start, end = text[cut : cut + _MAX_LINE], start - cut, end - cut
-    shown = text.expandtabs(1)
-    carets = "^" * max(1, min(end, len(shown)) - start)
-    return [*out, f"  {number} | {shown}", f"  {gutter} | {' ' * start}{carets}"]
+    ahead = _columns(text[:start]) + max(0, start - len(text))
+    carets = "^" * max(1, _columns(text[start:end]))
+    return [*out, f"  {number} | {_visible(text)}", f"  {gutter} | {' ' * ahead}{carets}"]
+
+
+def _visible(text: str) -> str:
+    """A line as it may be shown: what would steer the terminal, or turn the text around, stands as a sign."""
+    return text if text.isprintable() else "".join(map(_sign, text))
+
+
+def _sign(char: str) -> str:
+    if char == "\t":
+        return " "
+    if char < " ":
+        return chr(0x2400 + ord(char))  # the pictures of the control characters
+    return "\ufffd" if unicodedata.category(char) in _UNSEEN else char
+
+
+def _columns(text: str) -> int:
+    """The columns that a text takes in a terminal: characters of East Asian scripts take two, accents none."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text
+    )

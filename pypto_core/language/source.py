@@ -112,15 +112,12 @@ def read(content: str, filename: str) -> Source:
 
 
 def _syntax_error(error: SyntaxError, content: str, filename: str) -> ParserSyntaxError:
-    span = Span(
-        filename,
-        max(error.lineno or 1, 1),
-        max(error.offset or 1, 1),
-        source=source_text(content, filename),
-    )
-    return ParserSyntaxError(
-        f"this is not Python: {error.msg}", span=span, remedy="the kernel language keeps to Python's syntax"
-    )
+    line, column, remedy = error.lineno, error.offset, "the kernel language keeps to Python's syntax"
+    if line is None and "\0" in content:  # Python says that there is one, and not where
+        before = _NEWLINE.split(content[: content.index("\0")])
+        line, column, remedy = len(before), len(before[-1]) + 1, "remove the null character"
+    span = Span(filename, max(line or 1, 1), max(column or 1, 1), source=source_text(content, filename))
+    return ParserSyntaxError(f"this is not Python: {error.msg}", span=span, remedy=remedy)
 
 
 @lru_cache(maxsize=4)

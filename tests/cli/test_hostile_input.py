@@ -203,7 +203,7 @@ def test_a_program_without_kernels_is_warned_of(kernel: Path, capsys: pytest.Cap
     [
         (OSError(13, "Permission denied", "/x/y"), 2, "'/x/y': Permission denied"),
         (RecursionError("too deep"), 3, "RecursionError: too deep"),
-        (MemoryError(), 3, "MemoryError"),
+        (MemoryError(), 2, "too little memory: an allocation failed"),
         (GeneratorExit(), 3, "GeneratorExit"),
     ],
 )

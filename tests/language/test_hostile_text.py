@@ -9,7 +9,13 @@ from pathlib import Path
 import pytest
 
 import pypto_core.language as pl
-from pypto_core.diagnostics import ParserError, ParserTypeError, UndefinedVariableError, UserError
+from pypto_core.diagnostics import (
+    ParserError,
+    ParserSyntaxError,
+    ParserTypeError,
+    UndefinedVariableError,
+    UserError,
+)
 from pypto_core.ir import ConstInt, DataType, Function, TensorType, collector_paused
 
 TEMPLATE = """import pypto_core.language as pl
@@ -67,6 +73,17 @@ def test_a_file_name_that_is_no_text_is_shown_escaped(tmp_path: Path) -> None:
         pl.loads(path)
     assert "k\\udcff.py:5:9" in caught.value.render()
     caught.value.render().encode()
+
+
+@pytest.mark.parametrize(
+    ("before", "line", "column"), [("", 1, 1), ("x = 1\r\n", 2, 1), ("x = 1\ny = '\u00e9", 2, 7)]
+)
+def test_a_null_character_is_found_where_it_is(before: str, line: int, column: int) -> None:
+    with pytest.raises(ParserSyntaxError) as caught:
+        pl.parse(before + "\0\nz = 3\n")
+    [error] = caught.value.diagnostics
+    assert (error.span.begin_line, error.span.begin_column) == (line, column)
+    assert error.remedy == "remove the null character"
 
 
 def test_a_path_that_no_file_can_have_is_refused() -> None:
@@ -134,3 +151,27 @@ def k(a: pl.Tensor[[64, 64], pl.FP32], n: pl.Scalar[pl.INDEX]) -> pl.Scalar[pl.I
     with pytest.raises(ParserError) as shadowed:
         pl.parse(source.format(rows=16, line="pl = n"))
     assert shadowed.value.span.begin_line == 11
+
+
+def shown(line: str) -> tuple[str, str]:
+    """The line of an undefined name ``q`` as a terminal gets it, and what stands below it."""
+    text = f"import pypto_core.language as pl\n@pl.function\ndef f(n: pl.Scalar[pl.INDEX]):\n    {line}\n    return n\n"
+    with pytest.raises(UndefinedVariableError) as caught:
+        pl.parse(text)
+    _, _, source, below, _ = str(caught.value).splitlines()
+    return source.partition("| ")[2], below.partition("| ")[2]
+
+
+def test_a_source_line_can_not_steer_the_terminal() -> None:
+    source, below = shown("n = n + q  # \x1b[31m \x07 \x9b \u202e \ttab")
+    assert source == "    n = n + q  # \u241b[31m \u2407 \ufffd \ufffd  tab"
+    assert below == " " * 12 + "^"
+
+
+@pytest.mark.parametrize(
+    ("line", "ahead", "wide"),
+    [("n = n + q", 12, 1), ("\u53d8 = q", 9, 1), ("n = \u53d8\u53d8", 8, 4), ("caf\u00e9 = q", 11, 1)],
+)
+def test_the_caret_stands_below_wide_characters_too(line: str, ahead: int, wide: int) -> None:
+    """A character of an East Asian script takes two columns."""
+    assert shown(line)[1] == " " * ahead + "^" * wide

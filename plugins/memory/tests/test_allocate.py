@@ -358,7 +358,9 @@ def _raise(problem):
 )
 def test_a_planner_that_fails_is_blamed_itself(plan, said):
     plugin = ModuleType("acme")
-    plugin.pypto_plugin = hookimpl(_named("pypto_plugin", PluginInfo(name="acme", requires_api=">=1", summary="s")))
+    plugin.pypto_plugin = hookimpl(
+        _named("pypto_plugin", PluginInfo(name="acme", requires_api=">=1", summary="s"))
+    )
     plugin.pypto_planners = hookimpl(_named("pypto_planners", [Planner("acme", "nothing good", plan=plan)]))
     host = load_host(extra_plugins=[plugin])
     with pytest.raises(InternalError) as caught:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import attrs
 import pytest
 from memory_machine import context, machine
 
@@ -315,3 +316,24 @@ def test_a_second_run_returns_the_same_object():
     stmt = b.loop(3, lambda i, c: [b.let("v", b.op("tile.add", c, t.var)), b.give(c)], carries={"c": t.var})
     f = init_mem_ref(b.kernel("k", [x], [t, s, stmt, b.ret()]), context())
     assert init_mem_ref(f, context()) is f
+
+
+@pytest.mark.parametrize("planner", ["pypto", "ptoas"])
+def test_a_memory_that_the_machine_lacks_is_refused_by_its_name(planner):
+    where = b.tensor("x", [16, 16])
+
+    def kernel(space):
+        return b.kernel("k", [where], [load("t", where, (16, 16), space), b.ret()])
+
+    ctx = context(planner)
+    bare = machine()
+    bare = attrs.evolve(
+        bare,
+        memories=[m for m in bare.memories if m.space is not MemorySpace.Mat],
+        paths=[p for p in bare.paths if MemorySpace.Mat not in (p.src, p.dst)],
+    )
+    assert places(init_mem_ref(kernel(MemorySpace.Mat), ctx))  # there it is
+    with pytest.raises(UserError, match="tile 't' lies in Mat, which test does not have") as caught:
+        init_mem_ref(kernel(MemorySpace.Mat), context(planner, backend=bare))
+    assert caught.value.diagnostics[0].code == "PT628"
+    assert places(init_mem_ref(kernel(VEC), context(planner, backend=bare)))

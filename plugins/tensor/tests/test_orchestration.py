@@ -125,7 +125,7 @@ def test_other_names_of_what_a_loop_starts_from_are_followed(kit: Any) -> None:
             pl.store(t, [0, 0], log)
             return pl.store(pl.neg(t), [0, 0], x)
         @pl.function(type=pl.FunctionType.InCore)
-        def again(self, log: pl.InOut[{T}], x: pl.InOut[{T}]) -> {T}:
+        def again(self, log: pl.Out[{T}], x: pl.InOut[{T}]) -> {T}:
             t = pl.load(x, [0, 0], [16, 64])
             pl.store(t, [0, 0], log)
             return pl.store(pl.add(t, t), [0, 0], x)
@@ -133,9 +133,9 @@ def test_other_names_of_what_a_loop_starts_from_are_followed(kit: Any) -> None:
         def step(self, x: {T}, y: pl.Out[{T}]) -> {T}:
             return pl.store(pl.exp(pl.load(x, [0, 0], [16, 64])), [0, 0], y)
         @pl.function(type=pl.FunctionType.Orchestration)
-        def main(self, a: {T}, log: pl.Out[{T}], out: pl.Out[{T}]) -> {T}:
+        def main(self, a: {T}, log: pl.Out[{T}], more: pl.Out[{T}], out: pl.Out[{T}]) -> {T}:
             x = self.both(a, log, pl.create_tensor([16, 64], dtype=pl.FP32))
-            other = self.again(log, x)
+            other = self.again(more, x)
             h = other
             for i in pl.range(2):
                 h = self.step(h, pl.create_tensor([16, 64], dtype=pl.FP32))

@@ -159,10 +159,11 @@ def _planned(
     M, N, K = extents
     backend = machine.backend
     assert backend is not None
-    # A block of K is whole fractals of the operands: of one-byte elements those are twice as long.
+    step = fields.get("align_k", backend.fractal_alignment)
+    # The assembler takes whole fractals of K, which of one-byte elements are longer: where K has them, so has a block.
     fractal = backend.cost_model.mad_k_fractal_bytes // product.lhs_type.dtype.element_bytes
-    step = max(fields.get("align_k", backend.fractal_alignment), fractal)
-    if step > backend.fractal_alignment:
+    if fractal > step and K % fractal == 0:
+        step = fractal
         fields = {**fields, "align_k": step, "min_k": max(step, fields.get("min_k", backend.min_l0_tile_dim))}
     if K % step:
         hints.about(

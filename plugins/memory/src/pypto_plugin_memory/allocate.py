@@ -7,7 +7,7 @@ of its memory.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pypto_core.contract import (
     Placement,
@@ -22,6 +22,9 @@ from pypto_plugin_memory.planners.table import PLANNERS
 from pypto_plugin_memory.problem import Planning, planning_of
 from pypto_plugin_memory.reserve import settle_reserved
 from pypto_plugin_memory.rewrite import drop_unused_allocations, map_memrefs, strip_membership
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _INDEX = scalar_type(DataType.INDEX)
 
@@ -62,7 +65,7 @@ def answer(planner: Planner, problem: PlacementProblem, function: Function, ctx:
         plan = planner.load()
         if plan is None:
             raise TypeError("it is said to assign addresses and has no plan")
-        placement = plan(problem)
+        placement = cast("Callable[[PlacementProblem], object]", plan)(problem)
         if not isinstance(placement, Placement):
             raise TypeError(f"it returned a {type(placement).__name__} where a Placement belongs")
     except DiagnosticError as error:

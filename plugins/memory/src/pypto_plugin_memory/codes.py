@@ -56,6 +56,13 @@ PAGES = (
         "base of one out, and a free range is chosen, or move it behind the other.",
     ),
     CodePage(
+        "PT628",
+        "A tile in a memory that the machine does not have",
+        "Machines differ in their memories: one without scale buffers has no place for a tile that names "
+        "`pl.Mem.LeftScale`. `pypto backends` lists what each has. Compile for a machine that has the memory, or write "
+        "the kernel with the memories of this one.",
+    ),
+    CodePage(
         "PT640",
         "A copy that no instruction makes",
         "A value is overwritten in place while it is still needed, so it would have to be kept by a copy, and its "

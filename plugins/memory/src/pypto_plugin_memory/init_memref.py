@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from pypto_core.contract import Backend
 from pypto_core.diagnostics import Span, UserError
 from pypto_core.ir import (
     PTR,
@@ -72,6 +73,8 @@ def init_mem_ref(function: Function, ctx: Any) -> Function:
     backend = ctx.backend if ctx is not None else None
     acc_rows = backend.acc_row_alignment if backend is not None else conservative_acc_rows
     assigns = ctx is None or "planner:ptoas" not in ctx.capabilities
+    if backend is not None and function.is_incore:
+        check_memories(function, backend)
     declared = collect_declarations(function, acc_rows, single_slot=assigns)
     placer = _Placer(declared, acc_rows, function)
     new = placer.visit(function)
@@ -79,6 +82,22 @@ def init_mem_ref(function: Function, ctx: Any) -> Function:
     if not allocs:
         return new
     return replace(new, body=seq((*allocs, *flatten(new.body)), new.body.span))
+
+
+def check_memories(function: Function, backend: Backend) -> None:
+    """Raise UserError (PT628) for a tile in a memory that the machine does not have."""
+    for var in (*function.params, *defined_vars(function.body)):
+        kind = var.type
+        space = kind.memory_space if isinstance(kind, TileType) else None
+        if space is None or space is MemorySpace.DDR or backend.memory(space) is not None:
+            continue
+        raise UserError(
+            f"tile '{base_name(var.name_hint)}' lies in {space.name}, which {backend.name} does not have",
+            code="PT628",
+            span=var.span,
+            facts={"memories": ", ".join(spec.space.name for spec in backend.memories)},
+            remedy="keep it in a memory of this machine, or compile for another one",
+        )
 
 
 def alloc_stmt(base: Var, space: MemorySpace, size: int, span: Span, *, declared: bool = False) -> AssignStmt:

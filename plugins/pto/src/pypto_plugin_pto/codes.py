@@ -135,8 +135,8 @@ _WRITING = (
     _page(
         20,
         "nothing to write",
-        "The program has no function that runs on a device core and has a body: one that is declared with `...` is bound "
-        "when the program runs. A kernel says what it is: `@pl.function(type=pl.FunctionType.InCore)`.",
+        "The program has no function that runs on a device core and has a body: one that is declared with `...` is "
+        "bound when the program runs. A kernel says what it is: `@pl.function(type=pl.FunctionType.InCore)`.",
     ),
     _page(
         21,
