@@ -16,14 +16,14 @@ from pypto_core.cli.output import console, emit_json, error_console, json_option
 from pypto_core.contract import entry_function
 from pypto_core.diagnostics import UserError, render
 from pypto_core.host import load_host
-from pypto_core.ir import FunctionIRStage
+from pypto_core.ir import FunctionIRStage, TensorType, base_name
 from pypto_core.run import as_program, compile, write_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pypto_core.contract import Engine, RunResult
-    from pypto_core.ir import Function, Program
+    from pypto_core.ir import Function, Program, Type
     from pypto_core.run import PassContext
 
 
@@ -100,7 +100,7 @@ def command(
     function = entry_function(program, entry)
     user = _user_module(golden) if golden is not None else {}
     if inputs is not None:
-        arrays = load_arrays(inputs)
+        arrays = load_arrays(inputs, function)
     elif "inputs" in user:
         arrays = _drawn(user["inputs"], seed, golden)
     else:
@@ -177,8 +177,13 @@ def _on_buffers(program: Program) -> bool:
     return any(function.ir_stage is FunctionIRStage.Buffer for function in program)
 
 
-def load_arrays(path: Path) -> Mapping[str, Any]:
-    """The arrays of a .npz file by name. Raises UserError (PT853) for anything else, pickled objects included."""
+def load_arrays(path: Path, function: Function) -> Mapping[str, Any]:
+    """The arrays of a .npz file by name, for the parameters of ``function``.
+
+    Formats that numpy lacks (bfloat16, float8, four bits) are kept in such files as bytes without a name; where a
+    parameter has elements of that size, they are its elements. Raises UserError (PT853) for any other file, pickled
+    objects included.
+    """
     import numpy as np  # only where arrays are read
 
     try:
@@ -186,7 +191,7 @@ def load_arrays(path: Path) -> Mapping[str, Any]:
             archive = np.load(stream, allow_pickle=False)
             if not isinstance(archive, np.lib.npyio.NpzFile):
                 raise ValueError("it holds one array without a name")
-            return {name: archive[name] for name in archive.files}
+            arrays: dict[str, Any] = {name: archive[name] for name in archive.files}
     # A damaged archive fails in whatever way the layer that stumbles over it likes: zip, zlib, the array's header.
     except Exception as error:
         raise UserError(
@@ -194,6 +199,18 @@ def load_arrays(path: Path) -> Mapping[str, Any]:
             code="PT853",
             remedy="write it with numpy.savez(file, name=array, …); pickled objects are not accepted",
         ) from None
+    kinds = {base_name(param.name_hint): param.type for param in function.params}
+    return {name: _as_elements(array, kinds.get(name)) for name, array in arrays.items()}
+
+
+def _as_elements(array: Any, kind: Type | None) -> Any:
+    """Bytes without a name as the elements that they were before they were written."""
+    if array.dtype.kind != "V" or array.dtype.fields is not None or not isinstance(kind, TensorType):
+        return array
+    from pypto_core.testing import numpy_type
+
+    wanted = numpy_type(kind.dtype)
+    return array.view(wanted) if wanted.itemsize == array.dtype.itemsize else array
 
 
 def _save(path: Path, outputs: Mapping[str, Any]) -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pypto_core.testing.features import SSA_FEATURES as SSA_FEATURES
     from pypto_core.testing.features import Feature as Feature
     from pypto_core.testing.generator import random_program as random_program
+    from pypto_core.testing.inputs import numpy_type as numpy_type
     from pypto_core.testing.inputs import random_array as random_array
     from pypto_core.testing.inputs import random_inputs as random_inputs
     from pypto_core.testing.strategies import programs as programs
@@ -28,6 +29,7 @@ _HOMES = {
     "SSA_FEATURES": "pypto_core.testing.features",
     "assert_same_behaviour": "pypto_core.testing.behaviour",
     "programs": "pypto_core.testing.strategies",
+    "numpy_type": "pypto_core.testing.inputs",
     "random_array": "pypto_core.testing.inputs",
     "random_inputs": "pypto_core.testing.inputs",
     "random_program": "pypto_core.testing.generator",
@@ -41,6 +43,7 @@ __all__ = [
     "Feature",
     "assert_same_behaviour",
     "build",
+    "numpy_type",
     "programs",
     "random_array",
     "random_inputs",

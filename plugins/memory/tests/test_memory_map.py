@@ -123,6 +123,15 @@ def test_the_assembler_places_tiles_itself(kernel: Path, capsys: pytest.CaptureF
     assert space["peak"] == sum(block["bytes"] for block in space["blocks"])
 
 
+def test_a_goal_before_all_places_is_said_to_have_none(
+    kernel: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["memory", str(kernel), "--backend", "910b", "--goal", "SSAForm"]) == 0
+    assert "no tile has a place" in capsys.readouterr().out
+    assert main(["memory", str(kernel), "--backend", "910b", "--goal", "SSAForm", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == []
+
+
 def test_only_svg_is_drawn(kernel: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     wrong = tmp_path / "map.bmp"
     assert main(["memory", str(kernel), "--backend", "910b", "--picture", str(wrong)]) == 2

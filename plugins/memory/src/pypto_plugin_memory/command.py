@@ -49,7 +49,11 @@ def command(
     found = compiled_map(file, backend, planner, options, goal)
     if picture is not None:
         write_file(picture, found.svg())
-    click.echo(json.dumps(found.to_json(), indent=2) if as_json else found.render())
+    text = (
+        found.render()
+        or "no tile has a place: nothing lies on chip, or the goal comes before places are known"
+    )
+    click.echo(json.dumps(found.to_json(), indent=2) if as_json else text)
 
 
 def compiled_map(

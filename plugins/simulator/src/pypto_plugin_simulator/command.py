@@ -108,7 +108,7 @@ def _inputs(function: Function, path: Path | None, seed: int) -> dict[str, Any]:
 
     if path is None:
         return random_inputs(function, seed=seed)
-    given = load_arrays(path)
+    given = load_arrays(path, function)
     drawn = random_inputs(function, seed=seed, dims=_extents(function, given))
     unknown = sorted(set(given) - set(drawn))
     if unknown:
