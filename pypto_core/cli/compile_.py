@@ -63,7 +63,7 @@ def command(
     if len(files) > 1 or jobs is not None or executor is not None:
         if dump_passes:
             raise click.UsageError("--dump-passes is for one file at a time")
-        wanted = {
+        wanted: dict[str, Any] = {
             "wishes": make_wishes(host, allow_rerun, solver_budget),
             "backend": backend,
             "planner": planner,

@@ -107,7 +107,9 @@ def command(
         arrays = _random(function, seed)
     chosen, reference = host.engine(engine), host.engine(_REFERENCE)
     with context:
-        compiled = compile(program, goal=goal, host=host, **given_options)  # again, to hear of unread ones
+        compiled = compile(
+            program, goal=goal, emit=False, host=host, **given_options
+        )  # again, to hear of unread ones
         where = _placement(chosen, compiled.context)
         if chosen.placed and _on_buffers(
             compiled.program

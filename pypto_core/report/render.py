@@ -41,8 +41,10 @@ class Part:
     html: str
 
 
-def render_report(compiled: Compiled) -> str:
+def render_report(compiled: Compiled, refused: DiagnosticError | None = None) -> str:
     """The report as one HTML document; nothing in it is fetched from anywhere.
+
+    ``refused``: why the target did not write the program, for one that was compiled without.
 
     A section whose plugin fails shows the failure in its place.
     """
@@ -53,6 +55,7 @@ def render_report(compiled: Compiled) -> str:
         compiled=compiled,
         version=__version__,
         backend=backend,
+        refused=refused.render() if refused is not None else "",
         steps=list(_steps(compiled, stages)),
         skipped=compiled.plan.skipped,
         goals=compiled.plan.goals,

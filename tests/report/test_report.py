@@ -84,6 +84,23 @@ def test_it_holds_every_step_every_hint_and_the_output(tmp_path: Path) -> None:
     assert stage_texts(compiled)[-1].text.splitlines()[-2] in text
 
 
+def test_a_program_that_the_target_refuses_is_reported_all_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "mixed.html"
+    assert main(["report", str(EXAMPLES / "matmul_epilogue.py"), "--backend", "910b", "-o", str(page)]) == 2
+    assert "PTO-017" in capsys.readouterr().err
+    text = html.unescape(page.read_text(encoding="utf-8"))
+    assert "The target refuses this program" in text and "PTO-017" in text
+    assert "Memory map" in text and "Timeline" in text
+
+
+@pytest.mark.parametrize("command", ["run", "profile"])
+def test_a_program_that_the_target_refuses_runs(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([command, str(EXAMPLES / "matmul_epilogue.py"), "--backend", "910b"]) == 0
+    assert capsys.readouterr().out
+
+
 def test_what_the_author_wrote_is_shown_and_never_run(report: Path) -> None:
     text = report.read_text(encoding="utf-8")
     assert "&lt;b&gt;&#34;quoted&#34; &amp; more&lt;/b&gt;" in text

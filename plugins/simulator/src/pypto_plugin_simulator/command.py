@@ -71,7 +71,7 @@ def command(
     function = entry_function(program, entry)
     arrays = _inputs(function, inputs, seed)
     with context:
-        compiled = compile(program, goal=goal, host=host, **given)
+        compiled = compile(program, goal=goal, emit=False, host=host, **given)
         report: TimeReport = run(
             compiled.program,
             arrays,
