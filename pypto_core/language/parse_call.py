@@ -339,16 +339,21 @@ def literal(ctx: Context, value: int | float, dtype: DataType, node: ast.expr) -
             "write an integer, or cast the tile",
         )
     if dtype.is_int:
-        low, high = int_range(dtype)
-        if not low <= value <= high:
-            raise ctx.fail(
-                ParserTypeError,
-                f"{int_text(int(value))} does not fit {dtype}",
-                node,
-                "use a value in this range, or a wider element type",
-                {"least": low, "greatest": high},
-            )
+        check_fits(ctx, int(value), dtype, node)
     return ConstInt(int(value), dtype, span=ctx.span(node))
+
+
+def check_fits(ctx: Context, value: int, dtype: DataType, node: ast.expr) -> None:
+    """Refuse an integer that its element type can't hold."""
+    low, high = int_range(dtype)
+    if not low <= value <= high:
+        raise ctx.fail(
+            ParserTypeError,
+            f"{int_text(value)} does not fit {dtype}",
+            node,
+            "use a value in this range, or a wider element type",
+            {"least": low, "greatest": high},
+        )
 
 
 def _as_bool(
