@@ -15,9 +15,9 @@ from pypto_core.cli.choices import make_context, parse_options, target_options
 from pypto_core.cli.output import console, emit_json, error_console, json_option, table
 from pypto_core.contract import entry_function
 from pypto_core.diagnostics import UserError, render
-from pypto_core.host import load_host
-from pypto_core.ir import FunctionIRStage, TensorType, base_name
-from pypto_core.run import as_program, compile, write_file
+from pypto_core.host import Host, load_host
+from pypto_core.ir import FunctionIRStage, Program, TensorType, base_name
+from pypto_core.run import Compiled, as_program, compile, write_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -107,9 +107,7 @@ def command(
         arrays = _random(function, seed)
     chosen, reference = host.engine(engine), host.engine(_REFERENCE)
     with context:
-        compiled = compile(
-            program, goal=goal, emit=False, host=host, **given_options
-        )  # again, to hear of unread ones
+        compiled = _as_far_as_it_goes(program, goal, host, given_options)
         where = _placement(chosen, compiled.context)
         if chosen.placed and _on_buffers(
             compiled.program
@@ -162,6 +160,17 @@ def _results(*runs: RunResult) -> list[dict[str, Any]]:
     ]
     names = {i: "return" if len(counted) == 1 else f"return[{i}]" for i in more}
     return [{**run.outputs, **{names[i]: r[i] for i in more}} for run, r in zip(runs, returned, strict=True)]
+
+
+def _as_far_as_it_goes(program: Program, goal: str, host: Host, options: dict[str, Any]) -> Compiled:
+    """Compiled with ``options``, given once more so that those which nothing reads are warned of.
+
+    What the target refuses to write may run all the same; what can't be compiled is refused again.
+    """
+    try:
+        return compile(program, goal=goal, host=host, **options)
+    except UserError:
+        return compile(program, goal=goal, emit=False, host=host, **options)
 
 
 def _placement(engine: Engine, context: PassContext) -> dict[str, Any]:

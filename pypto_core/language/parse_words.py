@@ -27,7 +27,7 @@ from pypto_core.language.annotations import dynamic_var, typed_constant
 from pypto_core.language.context import CallReader, Context
 from pypto_core.language.errors import type_text, value_text
 from pypto_core.language.memrefs import memref
-from pypto_core.language.parse_call import check_fits, operator_reader
+from pypto_core.language.parse_call import operator_reader
 from pypto_core.language.parse_expr import scalar
 
 
@@ -85,8 +85,6 @@ def const(ctx: Context, node: ast.Call) -> Expr:
         )
     if dtype is DataType.INDEX and type(value) is int and abs(value) < 1 << 62:
         return ctx.session.index(value)
-    if type(value) is int and dtype.is_int:
-        check_fits(ctx, value, dtype, value_node)
     try:
         return typed_constant(value, dtype)
     except (ValueError, TypeError):

@@ -6,9 +6,6 @@ from collections.abc import Callable
 
 import pytest
 
-from pypto_core.diagnostics import ParserTypeError
-from pypto_core.language import parse
-
 Refused = Callable[[str, str, int, int], None]
 
 # (name, body, fragment of the message, line within the body, column): columns count the four spaces of indentation.
@@ -290,18 +287,3 @@ BODIES: list[tuple[str, str, str, int, int]] = [
 )
 def test_body(refused: Refused, body: str, fragment: str, line: int, column: int) -> None:
     refused(body, fragment, line, column)
-
-
-@pytest.mark.parametrize(("value", "dtype"), [("100000", "INT16"), ("-129", "INT8"), ("256", "UINT8")])
-def test_a_typed_constant_fits_its_type(value: str, dtype: str) -> None:
-    text = f"""
-import pypto_core.language as pl
-
-@pl.program
-class P:
-    @pl.function(type=pl.FunctionType.InCore)
-    def main(self, n: pl.Scalar[pl.{dtype}]):
-        m = n + pl.const({value}, pl.{dtype})
-"""
-    with pytest.raises(ParserTypeError, match="does not fit"):
-        parse(text)
