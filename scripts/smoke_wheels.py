@@ -25,7 +25,7 @@ import attrs
 CORE = "pypto_core-"
 LAYERS = (
     *("diagnostics", "ir", "ops", "text", "language", "contract"),
-    *("solver", "host", "run", "testing", "cli"),
+    *("verify", "solver", "host", "run", "jobs", "report", "jit", "testing", "cli"),
 )
 
 
