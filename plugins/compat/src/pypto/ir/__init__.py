@@ -39,6 +39,17 @@ from pypto.arithmetic import (
     xor,
 )
 from pypto.ir import op
+from pypto.ir.buffers import (
+    BufferAccess,
+    BufferArgEffect,
+    BufferResultBehavior,
+    BufferResultSpec,
+    OpIRStage,
+    get_op_buffer_arg_effect,
+    get_op_buffer_result_spec,
+    get_op_ir_stage,
+    get_op_output_arity,
+)
 from pypto.ir.builder import (
     IRBuilder,
 )
@@ -268,6 +279,10 @@ __all__ = [
     "BitShiftRight",
     "BitXor",
     "BreakStmt",
+    "BufferAccess",
+    "BufferArgEffect",
+    "BufferResultBehavior",
+    "BufferResultSpec",
     "BufferType",
     "Call",
     "Cast",
@@ -323,6 +338,7 @@ __all__ = [
     "Neg",
     "Not",
     "Op",
+    "OpIRStage",
     "OptimizationStrategy",
     "Or",
     "PadValue",
@@ -396,7 +412,11 @@ __all__ = [
     "get_last_yield_stmt",
     "get_op",
     "get_op_arg_effect",
+    "get_op_buffer_arg_effect",
+    "get_op_buffer_result_spec",
+    "get_op_ir_stage",
     "get_op_memory_spec",
+    "get_op_output_arity",
     "get_op_write_channel",
     "gt",
     "is_incore_type",

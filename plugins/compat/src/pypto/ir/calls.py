@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, cast
 
 from pypto.arithmetic import index, operand
+from pypto.ir.buffers import refuse_internal
 from pypto_core.diagnostics import UNKNOWN_SPAN, OpError, Span
 from pypto_core.ir import (
     UNKNOWN,
@@ -57,6 +58,7 @@ def create_op_call(op_name: str, args: Iterable[Any], *rest: Any, **named: Any) 
     one. Raises InvalidOperationError for an unknown operator and OpError for what it does not accept.
     """
     options, span = _options_and_span(rest, named)
+    refuse_internal(op_name)
     op = active_registry()[op_name]
     values = [_positional(op, i, value, list(args)) for i, value in enumerate(args)]
     return create_call(op_name, values, {k: _option(op, k, v) for k, v in options.items()}, span)
@@ -112,6 +114,8 @@ def get_op_memory_spec(op_name: str) -> dict[str, Any] | None:
 def get_op_arg_effect(op_name: str, index: int, **kwargs: Any) -> ArgEffect:
     """What an operator does to the storage of an argument; an atomic write reads it too."""
     op = active_registry()[op_name]
+    if op.buffer is not None:
+        raise OpError(f"operator {op_name} is of the Buffer stage: it requires GetBufferArgEffect")
     options = {name: _option(op, name, value) for name, value in kwargs.items()}
     return effect_of(Call(op.ref, (), options, {}, type=UNKNOWN), index)
 
