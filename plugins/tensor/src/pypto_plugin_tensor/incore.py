@@ -8,6 +8,7 @@ square.
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from typing import Any
 
 from pypto_core.ir import (
@@ -86,8 +87,8 @@ class FunctionNames:
         return self.fresh(hint or base)
 
 
-class ScopeOutliner(Mutator):
-    """Replaces the scopes of one function. ``is_scope`` and ``plan`` are the business of the passes."""
+class ScopeOutliner(Mutator, ABC):
+    """Replaces the scopes of one function: which ones, and by what, is the business of the passes."""
 
     def __init__(self, function: Function, program: Program, made: list[Function]) -> None:
         super().__init__()
@@ -96,13 +97,13 @@ class ScopeOutliner(Mutator):
         self.values = NameSource()
         self.pending: dict[Var, Var] = {}
 
+    @abstractmethod
     def is_scope(self, scope: ScopeStmt) -> bool:
         """Whether a scope is outlined here."""
-        raise NotImplementedError
 
+    @abstractmethod
     def outlined(self, scope: ScopeStmt, number: int) -> Stmt:
         """What takes a scope's place."""
-        raise NotImplementedError
 
     def visit_seq_stmts(self, node: SeqStmts) -> Stmt:
         """Tensors that a scope wrote in place go by the name that its call gave them, to the end of the region."""
