@@ -20,6 +20,8 @@ from benchmarks.figures import Figure, best_of, best_of_both, growth
 SIZES = (1000, 10_000, 50_000)
 OPERATIONS = 2_000
 REPEATS = 3
+PEER_REPEATS = 5
+PEER_CALLS = 4 * PEER_REPEATS
 PEER_TARGETS = {"parse": 10, "parse and verify": 10, "clone": 10, "verify": 10}
 
 
@@ -56,7 +58,7 @@ def _by_statement(programs: list[Any]) -> Iterator[Figure]:
     from pypto_core.verify import verify_properties
 
     stored = [dumps(program) for program in programs]
-    fresh = [_copies(program) for program in programs]
+    fresh = [_copies(program, 2 * REPEATS) for program in programs]
     work: dict[str, tuple[float, Callable[[int], object]]] = {
         "print": (40, lambda i: print_program(programs[i])),
         "store": (25, lambda i: dumps(programs[i])),
@@ -77,12 +79,12 @@ def _by_statement(programs: list[Any]) -> Iterator[Figure]:
         yield Figure(name=f"growth of {name} time", value=growth(SIZES, seconds), unit="exponent", target=1.2)
 
 
-def _copies(program: Any) -> Iterator[Any]:
+def _copies(program: Any, count: int) -> Iterator[Any]:
     """Programs that are alike. Verifiers remember what they found of a function, so each call gets another one."""
     from pypto_core.ir import Program, deep_clone
 
     function = next(iter(program))
-    return iter([Program(program.name, [deep_clone(function)[0]]) for _ in range(2 * REPEATS)])
+    return iter([Program(program.name, [deep_clone(function)[0]]) for _ in range(count)])
 
 
 def chain_text(length: int, kind: str = "") -> str:
@@ -116,7 +118,7 @@ def _ours(length: int) -> dict[str, Callable[[], object]]:
     program = parse_program(text)
     function = next(iter(program))
     copy = deep_clone(function)[0]
-    fresh = _copies(program)
+    fresh = _copies(program, PEER_CALLS)
 
     def verify(program: Any) -> object:
         return verify_properties(program, ("SSAForm", "TypeChecked"))
@@ -164,7 +166,7 @@ def _peer() -> Iterator[Figure]:
         return
     ours, theirs = _ours(OPERATIONS), _theirs(OPERATIONS)
     for name, work in ours.items():
-        mine, other = best_of_both(work, theirs[name], repeat=REPEATS)
+        mine, other = best_of_both(work, theirs[name], repeat=PEER_REPEATS)
         yield Figure(
             name=f"{name}, times faster than xDSL",
             value=other / mine,

@@ -71,11 +71,17 @@ def best_of(function: Callable[[], object], *, repeat: int = 5, number: int = 1)
             gc.enable()
 
 
+_TURN = 3
+
+
 def best_of_both(
     first: Callable[[], object], second: Callable[[], object], *, repeat: int = 5
 ) -> tuple[float, float]:
-    """The least times in seconds of a call of each, taken in turns: what disturbs one disturbs the other too."""
-    times = [(best_of(first, repeat=1), best_of(second, repeat=1)) for _ in range(repeat)]
+    """The least times in seconds of a call of each, taken in turns: what disturbs one disturbs the other too.
+
+    A turn is a few calls, as the first ones also pay for the memory that the other side has taken or given back.
+    """
+    times = [(best_of(first, repeat=_TURN), best_of(second, repeat=_TURN)) for _ in range(repeat)]
     return min(mine for mine, _ in times), min(other for _, other in times)
 
 

@@ -65,11 +65,18 @@ Values must have their final form (tuples, frozen mappings): nothing is converte
 
 @contextmanager
 def collector_paused() -> Generator[None]:
-    """No garbage collection meanwhile: where all that is made stays, looking for garbage in it only costs time."""
+    """No garbage collection meanwhile: where all that is made stays, looking for garbage in it only costs time.
+
+    Nor is it looked through at once afterwards: what was made counts as old, as if it had outlived collections. That
+    is left to the usual course where somebody has frozen objects of their own, which would be thawed too.
+    """
     enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if enabled:
+            if not gc.get_freeze_count():
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()

@@ -407,8 +407,14 @@ class _Cloner(Mutator):
         return new
 
     def visit_binary_expr(self, node: BinaryExpr) -> Expr:
-        left, right, visitors = node.left, node.right, self._visitors
-        left, right = visitors[left.__class__](self, left), visitors[right.__class__](self, right)
+        get, visitors = self.remap.get, self._visitors
+        old_left: Any = node.left
+        old_right: Any = node.right
+        left, right = get(old_left), get(old_right)  # mostly variables that were copied before
+        if left is None:
+            left = visitors[old_left.__class__](self, old_left)
+        if right is None:
+            right = visitors[old_right.__class__](self, old_right)
         return MAKE[node.__class__](left, right, node.type, node.span)
 
     def visit_assign_stmt(self, node: AssignStmt) -> Stmt:

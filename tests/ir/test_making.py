@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import weakref
 from typing import Any
 
 import attrs
@@ -110,3 +111,30 @@ def test_pausing_the_collector_leaves_it_as_it_was() -> None:
     with pytest.raises(ZeroDivisionError), collector_paused():
         raise ZeroDivisionError
     assert gc.isenabled()
+
+
+def test_what_was_made_while_the_collector_paused_is_old_afterwards_and_still_collected() -> None:
+    class Loop:
+        def __init__(self) -> None:
+            self.self = self
+
+    gc.collect()
+    with collector_paused():
+        kept = [[i] for i in range(1000)]
+        cycle = weakref.ref(Loop())
+    young = {id(found) for generation in (0, 1) for found in gc.get_objects(generation=generation)}
+    assert not young & {id(found) for found in kept}
+    assert cycle() is not None
+    gc.collect()
+    assert cycle() is None
+
+
+def test_objects_that_somebody_froze_stay_frozen() -> None:
+    gc.freeze()
+    try:
+        before = gc.get_freeze_count()
+        with collector_paused():
+            pass
+        assert gc.get_freeze_count() == before
+    finally:
+        gc.unfreeze()
