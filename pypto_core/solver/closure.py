@@ -46,8 +46,8 @@ def relaxed(model: Model, alive: int, waits: list[int], start: int) -> tuple[int
 def relevant(model: Model, alive: int, must: int) -> int:
     """The atoms that can serve a goal or a demanded atom, the demanded ones included.
 
-    A property that holds of the input and that no atom destroys needs no maker, and a further instance is
-    of use only for what can be destroyed.
+    A property that holds of the input and that no atom destroys needs no maker, and an instance that waits for
+    an earlier one is of use only for what can be destroyed.
     """
     lost = 0
     for i in bits(alive):
@@ -67,8 +67,7 @@ def relevant(model: Model, alive: int, must: int) -> int:
         todo = list[int]()
         for b in bits(fresh):
             for i in makers[b]:
-                again = model.chain[i] or model.atoms[i].number
-                if alive >> i & 1 and not keep >> i & 1 and (not again or lost >> b & 1):
+                if alive >> i & 1 and not keep >> i & 1 and (not model.chain[i] or lost >> b & 1):
                     keep |= 1 << i
                     todo.append(i)
 

@@ -100,7 +100,7 @@ def _refit(
 ) -> tuple[Answer, tuple[Stated, ...]]:
     """Takes the orders one by one; whole stretches of them at once where they fit together."""
     steps = sum(1 << i for i in answer.sequence)
-    best, states = answer.sequence, answer.states
+    best, states, proved = answer.sequence, answer.states, answer.proved
     before = Search(model, steps, steps, model.problem.node_budget).before
     kept: list[Stated] = []
     todo = [list(pairs)]
@@ -119,10 +119,11 @@ def _refit(
         states += trial.states
         if found is not None:
             best, kept, before = found.sequence, kept + stretch, trial.before
+            proved = proved and found.proved
         elif len(stretch) > 1:
             half = len(stretch) // 2
             todo += [stretch[half:], stretch[:half]]
-    return Answer(best, answer.cost, states), tuple(kept)
+    return Answer(best, answer.cost, states, proved), tuple(kept)
 
 
 def _pairs(model: Model, present: dict[str, list[int]], fact: Stated) -> list[tuple[int, int]]:

@@ -32,28 +32,32 @@ class Line:
 class Explanation:
     """A failure in parts: the sentence, the facts that cause it, what can be done.
 
-    ``minimal`` says that the facts conflict and that no fewer of them do. ``sufficient`` says that taking
-    away any one of them gives a plan, as nothing else stands in the way. ``properties`` names those that
-    nothing makes.
+    ``lines`` are the facts. ``minimal`` says that they conflict and that no fewer of them do. ``sufficient`` says
+    that taking away any one of them gives a plan, as nothing else stands in the way. ``context`` is what makes
+    them conflict and what nobody could withdraw: who makes what, and who needs it. ``properties`` names those
+    that nothing makes. ``joint``: all of the fixes are needed, while otherwise each of them is a way out of its own.
     """
 
     code: str
     message: str
     lines: tuple[Line, ...] = ()
+    context: tuple[Line, ...] = ()
     fixes: tuple[str, ...] = ()
     minimal: bool = False
     sufficient: bool = False
     properties: tuple[str, ...] = ()
+    joint: bool = False
 
     def render(self) -> str:
         """The terminal form."""
         out = [f"error[{self.code}]: {self.message}"]
         width = max((len(line.text) for line in self.lines if len(line.text) <= 60), default=0)
-        for line in self.lines:
+        for line in (*self.lines, *self.context):
             said = f"  ({line.said_by})" if line.said_by else ""
             out.append(f"  {line.label:<9} {line.text.ljust(width) if said else line.text}{said}")
         for number, fix in enumerate(self.fixes):
-            out.append(f"  {'fix' if not number else '    or':<9} {fix}")
+            label = "fix" if not number else "    and" if self.joint else "    or"
+            out.append(f"  {label:<9} {fix}")
         out.append("  " + self.closing())
         return "\n".join(out)
 
@@ -77,7 +81,9 @@ class Explanation:
             "code": self.code,
             "message": self.message,
             "facts": [line.to_json() for line in self.lines],
+            "context": [line.to_json() for line in self.context],
             "fixes": list(self.fixes),
+            "joint": self.joint,
             "minimal": self.minimal,
             "sufficient": self.sufficient,
             "properties": list(self.properties),
@@ -93,13 +99,13 @@ class NoPlanError(UserError):
         self.explanation = explanation
         facts = tuple(
             (line.label, f"{line.text} ({line.said_by})" if line.said_by else line.text)
-            for line in explanation.lines
+            for line in (*explanation.lines, *explanation.context)
         )
         diagnostic = Diagnostic(
             code=explanation.code,
             message=explanation.message,
             facts=facts,
-            remedy="\n".join(explanation.fixes),
+            remedy=("\nand " if explanation.joint else "\n").join(explanation.fixes),
         )
         super().__init__(diagnostics=(diagnostic,))
 

@@ -18,11 +18,13 @@ from pypto_core.solver.problem import Problem
 
 @attrs.frozen
 class Root:
-    """A property at which the search for makers ends, and why: no maker, or only makers that are off."""
+    """A property at which the search for makers ends, and why: no maker, only makers that are off, or a ring."""
 
     property: str
     off: tuple[tuple[str, str, str], ...] = ()
     """Makers that are installed and can't take part, each with the reason and the way out."""
+    ring: tuple[str, ...] = ()
+    """Properties, this one among them, of which each is only made from the next."""
 
 
 def unreachable(model: Model) -> Explanation | None:
@@ -68,13 +70,55 @@ class _Tracer:
         first = next((r for r in roots if not r.off), roots[0] if roots else Root(", ".join(goals)))
         user = self.user.get(first.property, "")
         needed = f", which {user} needs" if user else ""
+        wanted, joint = self._to_mend(roots)
         return Explanation(
             code=NO_PRODUCER,
-            message=f"nothing makes {first.property}{needed}, for {problem.purpose}",
+            message=f"nothing {'makes' if not first.ring else 'can be the first to make'} "
+            f"{first.property}{needed}, for {problem.purpose}",
             lines=(*lines, *labelled(reasons)),
-            fixes=tuple(dict.fromkeys(fix for root in roots for fix in self._fixes(root))),
+            fixes=tuple(dict.fromkeys(self._joint_fixes(wanted) if joint else self._any_fixes(wanted))),
             properties=tuple(root.property for root in roots),
+            joint=joint,
         )
+
+    def _to_mend(self, roots: list[Root]) -> tuple[list[Root], bool]:
+        """The roots to do something about, and whether about all of them: else any one is enough."""
+        alone = [root for root in roots if self._suffices([root])]
+        if alone:
+            return alone, False
+        chosen = list(roots)
+        for root in roots:
+            others = [other for other in chosen if other is not root]
+            if self._suffices(others):
+                chosen = others
+        return chosen, len(chosen) > 1
+
+    def _suffices(self, roots: list[Root]) -> bool:
+        """Whether all that is wanted could be reached if these properties held."""
+        held, order = self._reach(roots)
+        return not (self.model.goal & ~held) and not (self.model.must & ~sum(1 << i for i in order))
+
+    def _reach(self, roots: list[Root]) -> tuple[int, list[int]]:
+        """What could be made, and which atoms could run, if the properties of some roots held."""
+        model = self.model
+        made = sum(1 << model.properties.index(r.property) for r in roots if r.property in model.properties)
+        everything = (1 << len(model.atoms)) - 1
+        return relaxed(model, everything, model.chain, model.start | made)
+
+    def _any_fixes(self, roots: list[Root]) -> Iterable[str]:
+        for root in roots:
+            yield from self._fixes(root, root.property)
+
+    def _joint_fixes(self, roots: list[Root]) -> Iterable[str]:
+        """One fix per root, its alternatives in it; what one distribution makes is mended at once."""
+        catalogue = dict(self.model.problem.catalogue)
+        groups: dict[str, list[Root]] = {}
+        for root in roots:
+            alike = catalogue.get(root.property) if not root.off else None
+            groups.setdefault(alike or f"only {root.property}", []).append(root)
+        for group in groups.values():
+            makes = " and ".join(root.property for root in group)
+            yield ", or ".join(self._fixes(group[0], makes))
 
     def _walk(self, goals: list[str], passes: list[str]) -> tuple[list[tuple[str, str]], list[Root]]:
         queue: deque[str] = deque(goals)
@@ -93,10 +137,25 @@ class _Tracer:
                 self._link(name, wanted, queue, links)
             if not makers:
                 roots.append(Root(wanted, tuple(self._off(wanted))))
-        if not roots:
-            # Makers that only need each other: the ring has no entry.
-            roots = [Root(name) for name in sorted(seen)[:1]]
+        while not self._suffices(roots):
+            held, _ = self._reach(roots)
+            have = self.have | set(self.model.names(held))
+            left = seen - have
+            if not left:
+                break
+            roots.append(self._ring(min(left), have))
         return list(dict.fromkeys(links)), sorted(roots, key=lambda r: r.property)
+
+    def _ring(self, wanted: str, have: set[str]) -> Root:
+        """Makers that only need each other: from a need to a need of its first maker, until one comes again."""
+        path: list[str] = []
+        while wanted not in path:
+            path.append(wanted)
+            wanted = min(self.contracts[self.makers[wanted][0]].contract.requires - have)
+        ring = path[path.index(wanted) :]
+        start = ring.index(min(ring))
+        ring = ring[start:] + ring[:start]
+        return Root(ring[0], ring=tuple(ring))
 
     def _link(self, name: str, made: str, queue: deque[str], links: list[tuple[str, str]]) -> None:
         entry = self.contracts[name]
@@ -117,30 +176,33 @@ class _Tracer:
                 reason = f"must not run once {left.property} holds, and the input has it"
                 yield left.entry.name, reason, f"start from an input without {left.property}"
 
-    def _fixes(self, root: Root) -> Iterable[str]:
+    def _fixes(self, root: Root, makes: str) -> Iterable[str]:
+        """Ways to get at a root; ``makes`` are the properties that the same ways bring."""
         problem = self.model.problem
         provider = dict(problem.catalogue).get(root.property)
         absent = {f.distribution: f for f in problem.failed}
         if provider in absent and absent[provider].by_choice:
-            yield f"let {provider} take part, which makes {root.property}: {absent[provider].reason}"
+            yield f"unblock {provider}, which makes {makes}: {absent[provider].reason}"
         elif provider in absent:
             reason = absent[provider].reason
-            yield f"repair {provider}, which would make {root.property} but failed to load: {reason}"
+            yield f"repair {provider}, which would make {makes} but failed to load: {reason}"
         elif provider and any(e.origin.distribution == provider for e in problem.passes):
-            yield f"update {provider}: this version of it does not make {root.property}"
+            yield f"update {provider}: this version of it does not make {makes}"
         elif provider:
-            yield f"install {provider}, which makes {root.property}:  pip install {provider}"
+            yield f"install {provider}, which makes {makes}:  pip install {provider}"
         for _, _, fix in root.off:
             yield fix
         close = difflib.get_close_matches(root.property, sorted(_known(problem) - {root.property}), 1, 0.75)
         if close and not root.off and not provider:
             yield f"did you mean {close[0]}?"
         if not provider and not root.off and not close:
-            yield f"install a plugin with a pass that makes {root.property}"
+            yield f"install a plugin with a pass that makes {makes}"
 
 
 def _root_lines(root: Root) -> Iterable[tuple[str, str]]:
-    if not root.off:
+    if root.ring:
+        yield f"{', '.join(root.ring)} are made only from one another", ""
+    elif not root.off:
         yield f"nothing installed makes {root.property}", ""
     for name, reason, _ in root.off:
         yield f"{name} would make {root.property}, but {reason}", ""

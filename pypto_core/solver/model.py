@@ -74,6 +74,8 @@ class Model:
     index: dict[str, int] = attrs.field(factory=dict[str, int])
     stated: dict[tuple[int, int], Stated] = attrs.field(factory=dict[tuple[int, int], Stated])
     """Who said that one atom precedes another, for pairs that one fact states."""
+    bans: dict[tuple[int, int], tuple[str, str]] = attrs.field(factory=dict[tuple[int, int], tuple[str, str]])
+    """The pairs of ``stated`` that follow from a pass and a property that it forbids."""
     notes: tuple[str, ...] = ()
 
     def names(self, mask: int) -> list[str]:
@@ -318,6 +320,7 @@ class _Orders:
                         if a != b:
                             self.model.pred[b] |= 1 << a
                             self.model.stated.setdefault((a, b), fact)
+                            self.model.bans.setdefault((a, b), (name, forbidden))
 
     def _establishers(self) -> dict[str, list[int]]:
         found: dict[str, list[int]] = {}

@@ -96,9 +96,11 @@ class Skipped:
 class Plan:
     """The answer to a problem.
 
-    ``cost`` is the number of PROVIDE instances that nobody demanded. ``contracted`` are orders that follow
+    ``cost`` is the number of instances that nobody demanded or wished for: PROVIDE ones, and runs beyond the
+    contract of a MUST pass. ``contracted`` are orders that follow
     through passes which are not in the plan and which it keeps. ``states`` is the work the search took; it
-    does not take part in equality.
+    does not take part in equality. ``proved``: there is no better plan for sure; otherwise the node budget was
+    spent first, and the plan is right but not proved to be the cheapest.
     """
 
     steps: tuple[Step, ...]
@@ -110,6 +112,7 @@ class Plan:
     contracted: tuple[Stated, ...] = ()
     notes: tuple[str, ...] = ()
     fact_hash: str = ""
+    proved: bool = True
     states: int = attrs.field(default=0, eq=False)
 
     @property
@@ -136,6 +139,7 @@ class Plan:
             ],
             "notes": list(self.notes),
             "facts": self.fact_hash,
+            "proved": self.proved,
             "states": self.states,
         }
 

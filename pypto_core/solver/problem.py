@@ -15,8 +15,11 @@ from pypto_core.contract import PassContract, Property, PropertyKind, Relation
 
 T = TypeVar("T")
 
-DEFAULT_NODE_BUDGET = 20_000
-"""States one search may open before it gives up with PT309. Plans need tens of them: this is an emergency stop."""
+DEFAULT_NODE_BUDGET = 10_000
+"""States one search may open. Plans need tens of them, hard ones hundreds: this is an emergency stop.
+
+When it is spent before any plan is found, that is PT309; after that, the plan is marked as not proved the least.
+"""
 
 
 @attrs.frozen(order=True)
@@ -94,12 +97,22 @@ def _sorted(value: Iterable[T]) -> tuple[T, ...]:
     return tuple(sorted(set(value)))  # type: ignore[type-var]
 
 
+def _listed(value: Iterable[T]) -> Iterable[T]:
+    if isinstance(value, str):
+        raise TypeError(f"a list of names is needed, not the one string {value!r}")
+    return value
+
+
 def _capabilities(value: Iterable[Capability | str]) -> tuple[Capability, ...]:
-    return _sorted(c if isinstance(c, Capability) else Capability(c) for c in value)
+    return _sorted(c if isinstance(c, Capability) else Capability(c) for c in _listed(value))
 
 
 def _goals(value: Iterable[Goal | str]) -> tuple[Goal, ...]:
-    return _sorted(g if isinstance(g, Goal) else Goal(g) for g in value)
+    return _sorted(g if isinstance(g, Goal) else Goal(g) for g in _listed(value))
+
+
+def _held(value: Iterable[str]) -> frozenset[str]:
+    return frozenset(_listed(value))
 
 
 def _entries(value: Iterable[PassEntry]) -> tuple[PassEntry, ...]:
@@ -126,14 +139,14 @@ class Problem:
     every plan passes in this order; a pass that stands ``after("@x")`` ranks behind those before it.
     ``catalogue``: property to the distribution that would make it; ``failed``: plugins that did not load;
     both only serve explanations. ``purpose`` completes the sentence "no order reaches the goals of …".
-    ``node_budget``: states to open before PT309.
+    ``node_budget``: states that one search may open, see `DEFAULT_NODE_BUDGET`.
 
-    Raises ValueError when two passes share a name or an instance id.
+    Raises ValueError when two passes share a name or an instance id, or a number of runs is negative.
     """
 
     passes: tuple[PassEntry, ...] = attrs.field(default=(), converter=_entries)
     properties: tuple[Property, ...] = attrs.field(default=(), converter=_by_name)
-    initial: frozenset[str] = attrs.field(default=frozenset(), converter=frozenset)
+    initial: frozenset[str] = attrs.field(default=frozenset(), converter=_held)
     goals: tuple[Goal, ...] = attrs.field(default=(), converter=_goals)
     must: tuple[Must, ...] = attrs.field(default=(), converter=_sorted)
     capabilities: tuple[Capability, ...] = attrs.field(default=(), converter=_capabilities)
@@ -146,6 +159,9 @@ class Problem:
     node_budget: int = DEFAULT_NODE_BUDGET
 
     def __attrs_post_init__(self) -> None:
+        for name, more in self.extra_runs:
+            if more < 0:
+                raise ValueError(f"{name} can't be allowed {more} more runs: the number has to be 0 or more")
         owners: dict[str, PassEntry] = {}
         names = {entry.name: entry for entry in self.passes}
         for entry in self.passes:

@@ -12,6 +12,9 @@ from pypto_core.solver.model import Atom, Model
 from pypto_core.solver.plan import Loss, Need, Step
 from pypto_core.solver.problem import Stated
 
+LINKS_SHOWN = 10
+"""Links of the chain from a step to what it serves that are told in full; the rest is counted."""
+
 
 @attrs.define(eq=False)
 class _Trace:
@@ -108,6 +111,12 @@ class _Purpose:
         self.model, self.trace, self.wanted = model, trace, wanted
         self.goal_of = {g.property: g for g in reversed(model.problem.goals)}
         self.final = {name: k for name, k in makers.items() if name in self.goal_of}
+        self.links = [self._link(k) for k in range(len(trace))]
+        # How many links are left to the end of each chain, and the last step of it; users come later than makers.
+        self.tails: list[tuple[int, int]] = [(0, 0)] * len(trace)
+        for k in range(len(trace) - 1, -1, -1):
+            onward = self.links[k][2]
+            self.tails[k] = (0, k) if onward < 0 else (self.tails[onward][0] + 1, self.tails[onward][1])
 
     def of(self, k: int) -> tuple[str, tuple[str, ...]]:
         atom = self.trace[k].atom
@@ -122,25 +131,34 @@ class _Purpose:
     def _serves(self, k: int) -> tuple[str, tuple[str, ...]]:
         links: list[str] = []
         chain: list[str] = []
-        while True:
-            found = self.trace[k]
-            ends = [name for name in found.makes if self.final.get(name) == k]
-            uses = sorted((found.uses[name][0], name) for name in found.makes if found.uses[name])
-            if ends:
-                goal = self.goal_of[ends[0]]
-                said = f", wanted by {goal.wanted_by}" if goal.wanted_by else ""
-                links.append(f"makes the goal {goal.property}{said}")
-                return ", which ".join(links), (*chain, goal.property)
-            if not uses:
-                return ", which ".join([*links, "serves the plan"]), tuple(chain)
-            user, name = uses[0]
-            atom = self.trace[user].atom
-            links.append(f"makes {name} for {atom.instance}")
-            chain.append(atom.instance)
-            if atom.demanded_by is not None or atom.instance in self.wanted:
-                kind = "is wanted" if atom.instance in self.wanted else "must run"
-                return ", which ".join([*links, kind]), tuple(chain)
-            k = user
+        while k >= 0:
+            far, last = self.tails[k]
+            skipped = ""
+            if far and len(links) == LINKS_SHOWN:
+                skipped, k = f"by {far} more steps ", last
+            text, served, k = self.links[k]
+            links.append(skipped + text)
+            chain.append(served)
+        return ", which ".join(links), tuple(name for name in chain if name)
+
+    def _link(self, k: int) -> tuple[str, str, int]:
+        """What step k is for, whom or what it serves, and the step to go on from; -1 at the end."""
+        found = self.trace[k]
+        ends = [name for name in found.makes if self.final.get(name) == k]
+        if ends:
+            goal = self.goal_of[ends[0]]
+            said = f", wanted by {goal.wanted_by}" if goal.wanted_by else ""
+            return f"makes the goal {goal.property}{said}", goal.property, -1
+        uses = sorted((found.uses[name][0], name) for name in found.makes if found.uses[name])
+        if not uses:
+            return "serves the plan", "", -1
+        user, name = uses[0]
+        atom = self.trace[user].atom
+        text = f"makes {name} for {atom.instance}"
+        if atom.demanded_by is not None or atom.instance in self.wanted:
+            kind = "is wanted" if atom.instance in self.wanted else "must run"
+            return f"{text}, which {kind}", atom.instance, -1
+        return text, atom.instance, user
 
 
 class _Places:

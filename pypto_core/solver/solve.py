@@ -9,6 +9,7 @@ import attrs
 from pypto_core.contract import Role
 from pypto_core.diagnostics import InternalError
 from pypto_core.solver.check import check_sequence
+from pypto_core.solver.clauses import OutOfTurns
 from pypto_core.solver.closure import relaxed
 from pypto_core.solver.conflict import explain_core, minimal_core
 from pypto_core.solver.contraction import keep_implied
@@ -16,6 +17,7 @@ from pypto_core.solver.cycles import explain_cycle
 from pypto_core.solver.errors import GAVE_UP, NO_ORDER, Explanation, NoPlanError
 from pypto_core.solver.extraction import best_plan
 from pypto_core.solver.facts import FactKind
+from pypto_core.solver.links import Links
 from pypto_core.solver.lock import fact_hash
 from pypto_core.solver.missing import unreachable
 from pypto_core.solver.model import Model, compile_problem
@@ -30,19 +32,24 @@ EXPLAINED_SKIPS = 8
 
 @attrs.define(eq=False)
 class _Chosen:
-    """The optional atoms that fit, those that don't, and the search over what is left."""
+    """The optional atoms that fit, those that don't, and the search over what is left.
+
+    ``undecided``: those of which the budget left open whether they fit; they stay out.
+    """
 
     wanted: list[int]
     unreachable: list[int]
     conflicting: list[int]
     search: Search
+    undecided: list[int] = attrs.field(factory=list[int])
 
 
 def solve(problem: Problem) -> Plan:
     """The one least plan of a problem.
 
     Raises NoPlanError: PT301 when nothing makes a wanted property, PT303 when orders go round in a ring,
-    PT302 with a minimal set of conflicting facts for any other reason, PT309 when the node budget runs out.
+    PT302 with a minimal set of conflicting facts for any other reason, PT309 when the node budget runs out before
+    any plan is found. When it runs out later, the plan is right and ``proved`` is false.
     """
     model = compile_problem(problem)
     if model.missing:
@@ -100,32 +107,48 @@ def _choose(model: Model) -> _Chosen | None:
     alive = everything & ~sum(1 << i for i in lost)
     limit = model.problem.node_budget
 
-    def attempt(taken: Sequence[int]) -> Search | None:
-        search = Search(model, alive, model.must | sum(1 << i for i in taken), limit)
-        return search if search.feasible() else None
-
-    search = attempt(todo)
-    if search is not None:
+    search = Search(model, alive, model.must | _mask(todo), limit)
+    if _fits(search):
         return _Chosen(todo, lost, [], search)
-    if attempt([]) is None:
+    search = Search(model, alive, model.must, limit, offers=_mask(todo))
+    if not search.feasible() or search.links is None or search.witness is None:
         return None
+    taken, refused, undecided = _fitting(search.links, todo, search.witness)
+    alive &= ~_mask(refused + undecided)
+    final = Search(model, alive, model.must | _mask(taken), limit)
+    return _Chosen(taken, lost, refused, final, undecided)
+
+
+def _mask(atoms: Sequence[int]) -> int:
+    return sum(1 << i for i in atoms)
+
+
+def _fits(search: Search) -> bool:
+    try:
+        return search.feasible()
+    except BudgetExceeded:
+        return False
+
+
+def _fitting(links: Links, todo: Sequence[int], witness: list[int]) -> tuple[list[int], list[int], list[int]]:
+    """Of the offers those that fit beside all before them, those that don't, and those that stay undecided."""
     taken: list[int] = []
     refused: list[int] = []
-    # Whole stretches at once: when a plan has all of one, taking them in turn would have taken them all.
-    pending = [todo[len(todo) // 2 :], todo[: len(todo) // 2]]
-    while pending:
-        stretch = pending.pop()
-        if not stretch:
+    undecided: list[int] = []
+    there = set(witness)
+    for i in todo:
+        try:
+            found = None if i in there else links.answer([links.runs[j] for j in (*taken, i)])
+        except OutOfTurns:
+            undecided.append(i)
             continue
-        if attempt(taken + stretch) is not None:
-            taken += stretch
-        elif len(stretch) == 1:
-            refused += stretch
+        if found is not None:
+            there = set(found)
+        if i in there:
+            taken.append(i)
         else:
-            pending += [stretch[len(stretch) // 2 :], stretch[: len(stretch) // 2]]
-    alive &= ~sum(1 << i for i in refused)
-    final = Search(model, alive, model.must | sum(1 << i for i in taken), limit)
-    return _Chosen(taken, lost, refused, final)
+            refused.append(i)
+    return taken, refused, undecided
 
 
 def _plan(
@@ -134,6 +157,7 @@ def _plan(
     problem = model.problem
     wanted = frozenset(model.atoms[i].instance for i in chosen.wanted)
     steps, final = make_steps(model, answer.sequence, wanted, kept)
+    proved = answer.proved and not chosen.undecided
     plan = Plan(
         steps=steps,
         goals=problem.goals,
@@ -142,7 +166,8 @@ def _plan(
         cost=answer.cost,
         skipped=_skipped(model, chosen),
         contracted=kept,
-        notes=(*model.notes, *notes),
+        proved=proved,
+        notes=(*model.notes, *notes, *(() if proved else (_unproved(problem),))),
         fact_hash=fact_hash(problem),
         states=answer.states,
     )
@@ -166,11 +191,13 @@ def _skipped(model: Model, chosen: _Chosen) -> tuple[Skipped, ...]:
     everything = (1 << len(model.atoms)) - 1
     held, _ = relaxed(model, everything, model.chain, model.start)
     taken = [model.atoms[i].instance for i in chosen.wanted]
-    for number, i in enumerate(sorted(chosen.unreachable + chosen.conflicting)):
+    for number, i in enumerate(sorted(chosen.unreachable + chosen.conflicting + chosen.undecided)):
         atom = model.atoms[i]
         lacking = model.names(model.requires[i] & ~held)
         if lacking:
             reason = f"needs {', '.join(lacking)}, which nothing here makes"
+        elif i in chosen.undecided:
+            reason = f"was not fitted in within {model.problem.node_budget} states"
         elif number < EXPLAINED_SKIPS:
             reason = _conflict(model, atom.instance, taken)
         else:
@@ -207,6 +234,13 @@ def _explain(model: Model) -> Explanation:
         message = f"no order of the enabled passes reaches the goals of {model.problem.purpose}"
         return Explanation(code=NO_ORDER, message=message)
     return explain_core(model.problem, core)
+
+
+def _unproved(problem: Problem) -> str:
+    return (
+        f"not proved to be the best plan: after {problem.node_budget} states better ones were not ruled out; "
+        "--solver-budget N allows more"
+    )
 
 
 def _gave_up(problem: Problem, stop: BudgetExceeded) -> Explanation:

@@ -215,7 +215,9 @@ def judge(problem: Problem) -> Verdict | None:
                     wanted.add(run)
 
     def cost(seq: Sequence) -> int:
-        return sum(world.contract[r].role is Role.PROVIDE and r not in world.must for r in seq)
+        # A run that an allowance adds to a MUST pass is no demand: it is chosen as a provider is.
+        wishes = (Role.OPTIMISE, Role.CHECK)
+        return sum(world.contract[r].role not in wishes and r not in world.must for r in seq)
 
     least = min(map(cost, plans))
     plans = [seq for seq in plans if cost(seq) == least]

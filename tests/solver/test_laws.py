@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import attrs
@@ -10,9 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from solver_problems import problems
 from solver_reference import problem as reference
+from solver_shapes import shaped
 
 from pypto_core.contract import OrderFact, PassContract, Property, PropertyKind, Relation, Role, after, before
 from pypto_core.solver import (
+    Explanation,
     FailedPlugin,
     Goal,
     NoPlanError,
@@ -164,6 +167,71 @@ def test_the_missing_producer_is_named_with_the_package_that_brings_it() -> None
         assert word in text
 
 
+def test_fixes_that_are_needed_together_are_said_to_be() -> None:
+    error = failure(
+        goals=[Goal("Mem", "target pto"), Goal("Addr", "target pto"), Goal("Flat", "target pto")],
+        catalogue={
+            "Mem": "pypto-plugin-memory",
+            "Addr": "pypto-plugin-memory",
+            "Flat": "pypto-plugin-structure",
+        },
+    )
+    assert error.explanation.joint
+    assert (
+        "  fix       install pypto-plugin-memory, which makes Addr and Mem:  pip install pypto-plugin-memory\n"
+        "      and   install pypto-plugin-structure, which makes Flat:  pip install pypto-plugin-structure\n"
+    ) in error.render()
+    assert error.to_json()[0]["explanation"]["joint"] is True
+
+
+def test_fixes_of_which_one_is_enough_are_alternatives() -> None:
+    makers = [
+        entry("One", requires={"X", "Y"}, produces={"G"}),
+        entry("Two", requires={"Z"}, produces={"G"}),
+        entry("Three", requires={"W"}, produces={"G"}),
+    ]
+    error = failure(*makers, goals=["G"], catalogue={p: f"pypto-plugin-{p.lower()}" for p in "WXYZ"})
+    assert not error.explanation.joint
+    assert [fix.split(",")[0] for fix in error.explanation.fixes] == [
+        "install pypto-plugin-w",
+        "install pypto-plugin-z",
+    ]
+    assert "      or    install pypto-plugin-z" in error.render()
+
+
+@LIGHT
+@given(problems(kill=1, rerun=True), st.data())
+def test_fixes_are_enough_and_all_that_is_needed(problem: Problem, data: st.DataObject) -> None:
+    """What the fixes promise, tried out: a pass that needs nothing for each property that is to be made."""
+    kept = data.draw(st.lists(st.sampled_from(problem.passes), unique=True)) if problem.passes else []
+    names = {p for e in problem.passes for p in (*e.contract.requires, *e.contract.produces)}
+    names |= {goal.property for goal in problem.goals}
+    problem = attrs.evolve(problem, passes=kept, catalogue={name: f"dist-of-{name}" for name in names})
+
+    def explanation(made: Sequence[str]) -> Explanation | None:
+        givers = [entry(f"Give{name}", produces={name}) for name in made]
+        try:
+            solve(attrs.evolve(problem, passes=[*problem.passes, *givers]))
+        except NoPlanError as error:
+            return error.explanation if error.explanation.code == "PT301" else None
+        return None
+
+    found = explanation(())
+    if found is None or not found.fixes:
+        return
+    wanted = [re.findall(r"install dist-of-(\w+), ", fix) for fix in found.fixes]
+    if not all(len(names) == 1 for names in wanted):
+        return  # passes that are off have other ways out
+    makes = [names[0] for names in wanted]
+    if found.joint:
+        assert explanation(makes) is None
+        for at in range(len(makes)):
+            assert explanation([*makes[:at], *makes[at + 1 :]]) is not None
+    else:
+        for name in makes:
+            assert explanation([name]) is None
+
+
 def test_a_plugin_that_failed_to_load_is_named_instead() -> None:
     error = failure(
         goals=[Goal("Mem", "target pto")],
@@ -179,7 +247,7 @@ def test_a_plugin_that_was_left_out_is_not_said_to_be_broken() -> None:
     error = failure(
         goals=[Goal("Mem", "target pto")], catalogue={"Mem": "pypto-plugin-memory"}, failed=[left_out]
     )
-    assert "let pypto-plugin-memory take part, which makes Mem: PYPTO_PLUGINS leaves it out" in error.render()
+    assert "unblock pypto-plugin-memory, which makes Mem: PYPTO_PLUGINS leaves it out" in error.render()
     assert "failed to load" not in error.render() and "repair" not in error.render()
 
 
@@ -217,14 +285,32 @@ def test_a_conflict_is_explained_by_a_minimal_set_of_facts() -> None:
         assert plan_or_none(conflict_facts([gone])) is not None
 
 
-def test_the_budget_ends_with_an_error_and_not_with_a_guess() -> None:
+def test_a_spent_budget_is_an_error_or_a_plan_that_says_so() -> None:
     asked = reference(goals=("AllocatedMemoryAddr",), goal_directed=True)
-    states = solve(asked).states
-    assert states > 1
-    with pytest.raises(NoPlanError) as caught:
-        solve(attrs.evolve(asked, node_budget=states - 1))
-    assert caught.value.explanation.code == "PT309"
-    assert solve(attrs.evolve(asked, node_budget=states)) == solve(asked)
+    best = solve(asked)
+    assert best.proved and not best.notes
+    assert solve(attrs.evolve(asked, node_budget=best.states)) == best
+    outcomes = set[str]()
+    for seed in range(12):
+        wide = shaped(60, seed)
+        least = plan_or_none(wide)
+        if least is None:
+            continue
+        for budget in (1, 4, 16, 64):
+            try:
+                plan = solve(attrs.evolve(wide, node_budget=budget))
+            except NoPlanError as error:
+                assert error.explanation.code == "PT309"
+                outcomes.add("gave up")
+                continue
+            assert check_plan(wide, plan) is None
+            if plan.proved:
+                assert plan.instances == least.instances and not plan.notes
+            else:
+                assert plan.cost >= least.cost
+                assert plan.notes[-1].startswith("not proved to be the best plan")
+            outcomes.add("proved" if plan.proved else "not proved")
+    assert outcomes == {"gave up", "not proved", "proved"}
 
 
 @LIGHT

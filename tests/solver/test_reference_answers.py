@@ -81,6 +81,7 @@ def test_the_core_of_addresses_with_ssa_is_the_door_and_the_single_run() -> None
         "  goal      SSAForm                                      (wanted by --keep-ssa)\n"
         "  because   InitMemRef destroys SSAForm: invalidates it  (says reference 1)\n"
         "  and       ConvertToSSA may run only once               (says reference 1)\n"
+        "  as        SSAForm: only ConvertToSSA of reference 1 can make it\n"
         "  fix       allow another run:  --allow-rerun ConvertToSSA\n"
         "      or    drop the goal AllocatedMemoryAddr\n"
         "      or    drop the goal:  remove --keep-ssa\n"
