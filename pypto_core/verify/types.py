@@ -11,6 +11,7 @@ from pypto_core.ir import (
     DataType,
     Expr,
     ForStmt,
+    FunctionType,
     IfStmt,
     IterArg,
     Program,
@@ -175,8 +176,13 @@ def _differences(have: Type, want: Type) -> str:
 
 
 def verify_array_not_escaped(program: Program, backend: object = None) -> Iterator[Diagnostic]:
-    """Find arrays among parameters (1) and returned values (2): they can't leave the function that makes them."""
+    """Find arrays among parameters (1) and returned values (2): they can't leave the function that makes them.
+
+    What is inlined becomes part of that function.
+    """
     for function in program:
+        if function.func_type is FunctionType.Inline:
+            continue
         for param in function.params:
             if _holds_array(param.type):
                 yield _ARRAY.error(

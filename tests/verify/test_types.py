@@ -13,6 +13,7 @@ from pypto_core.ir import (
     DataType,
     Expr,
     ForStmt,
+    FunctionType,
     IterArg,
     MemorySpace,
     PadValue,
@@ -194,3 +195,5 @@ def test_arrays_stay_in_their_function() -> None:
     assert escaped([], [TupleType((TILE, TupleType((array,))))]) == [2]
     local = b.program(b.function("f", [], [b.let("a", b.raw_op("array.create", [8], array))]))
     assert numbers(local, "ArrayNotEscaped") == []
+    inlined = b.function("f", [Var("a", array)], [], kind=FunctionType.Inline)
+    assert numbers(b.program(inlined), "ArrayNotEscaped") == []

@@ -17,8 +17,10 @@ from pypto_core.ir import (
     ForStmt,
     MemorySpace,
     ParamDirection,
+    TileType,
     Var,
     add,
+    defined_vars,
     eq,
     floormod,
     lt,
@@ -359,6 +361,29 @@ def test_a_window_as_initial_value_gets_storage_of_its_own():
     loop = k.add(b.loop(3, body, carries={"c": part.var}))
     k.store(loop.return_vars[0])
     assert moves(proven(k.function())) == ["carry_input_0"]
+
+
+def test_windows_of_a_part_that_gets_storage_of_its_own_are_cut_at_its_own_pitch():
+    # A row of the large tile takes 64 bytes, one of the part that is kept 32.
+    k = Kernel()
+    big = b.let("big", b.op("tile.load", k.source, b.dims(0, 0), b.dims(8, 16), target_memory=VEC))
+    part = b.let("part", b.op("tile.slice", big.var, b.dims(4, 8), b.dims(2, 4)))
+    k.add(big, part)
+    put = k.add(b.let("put", b.op("tile.assemble", part.var, k.load("new"), b.dims(0, 0))))
+    inner = k.add(b.let("inner", b.op("tile.slice", put.var, b.dims(2, 4), b.dims(1, 4))))
+    deeper = k.add(b.let("deeper", b.op("tile.slice", inner.var, b.dims(1, 4), b.dims(1, 0))))
+    k.store(inner.var, deeper.var, big.var)
+    places = {
+        var.name_hint: (var.type.memref.name, var.type.memref.byte_offset.value, var.type.memref.size)
+        for var in defined_vars(proven(k.function()).body)
+        if isinstance(var.type, TileType)
+    }
+    home = places["put"][0]
+    assert home != places["big"][0] == places["part"][0]
+    assert places["part"] == (places["big"][0], 2 * 64 + 4 * 4, 3 * 64 + 32)
+    assert places["put"] == (home, 0, 128)
+    assert places["inner"] == (home, 1 * 32 + 4 * 4, 32 + 16)
+    assert places["deeper"] == (home, 2 * 32 + 4 * 4, 16)
 
 
 def matmul_parts():

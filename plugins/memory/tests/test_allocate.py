@@ -33,9 +33,9 @@ from pypto_core.ir import (
 from pypto_core.ops import create_call
 from pypto_core.run import compile, memory_table
 from pypto_core.testing import build as b
+from pypto_plugin_memory import penalties
 from pypto_plugin_memory.allocate import allocate_memory_addr
 from pypto_plugin_memory.audit import audit
-from pypto_plugin_memory.penalties import REACH
 from pypto_plugin_memory.planners import dsa
 from pypto_plugin_memory.problem import planning_of
 from pypto_plugin_memory.reuse import memory_reuse
@@ -196,26 +196,57 @@ def test_the_search_avoids_waits_while_there_is_room():
     assert at(context("dsa_rp", backend=tight)) == [0, 0, 0]
 
 
-@pytest.mark.parametrize("looped", [False, True])
-def test_who_waits_for_whom_grows_with_the_length_of_a_kernel_alone(looped):
-    x, out = b.tensor("x", [64, 8]), b.tensor("out", [64, 8])
+@pytest.fixture
+def in_turn():
+    """Loads and stores in turn: each load waits for the store of whatever lies where it writes."""
 
-    def pairs(count):
+    def planning(count, looped):
+        x, out = b.tensor("x", [64, 8]), b.tensor("out", [64, 8])
         stmts = []
         for i in range(count):
             t = b.let(f"t{i}", b.op("tile.load", x, b.dims(0, 0), b.dims(16, 8), target_memory=VEC))
             stmts += [t, b.do(b.op("tile.store", t.var, b.dims(0, 0), out))]
         body = [b.loop(4, lambda i: stmts)] if looped else stmts
-        problem = planning_of(prepared(body, context("dsa_rp"), [x, out]), context("dsa_rp")).problem
-        assert len(problem.blocks) == count
-        number = {block.name: i for i, block in enumerate(problem.blocks)}
-        return {(number[p.a], number[p.b]) for p in problem.penalties}
+        found = planning_of(prepared(body, context("dsa_rp"), [x, out]), context("dsa_rp"))
+        assert len(found.problem.blocks) == count
+        number = {block.name: i for i, block in enumerate(found.problem.blocks)}
+        return {(number[p.a], number[p.b]) for p in found.problem.penalties}, found.waits.near
 
-    # A load waits for the store of whatever lies there; in a loop also the first load for the last store before it.
-    assert pairs(REACH) == {(i, j) for j in range(REACH) for i in range(j)}
-    count = 3 * REACH
-    apart = {(i, j): min(j - i, count - j + i) if looped else j - i for j in range(count) for i in range(j)}
-    assert pairs(count) == {pair for pair, steps in apart.items() if steps <= REACH}
+    return planning
+
+
+@pytest.mark.parametrize("looped", [False, True])
+def test_whoever_is_used_in_one_region_may_wait_for_each_other(in_turn, looped):
+    count = 300
+    assert in_turn(count, looped) == ({(i, j) for j in range(count) for i in range(j)}, [])
+
+
+@pytest.mark.parametrize("looped", [False, True])
+def test_who_waits_for_whom_grows_with_the_length_of_a_kernel_when_it_is_long(in_turn, looped, monkeypatch):
+    """In a loop the first load of a trip waits for the last store of the trip before."""
+    monkeypatch.setattr(penalties, "PAIRS", 500)
+    monkeypatch.setattr(penalties, "REACH", 7)
+    for count, reach in ((32, None), (40, 15), (100, 7)):
+        apart = {
+            (i, j): min(j - i, count - j + i) if looped else j - i for j in range(count) for i in range(j)
+        }
+        pairs, near = in_turn(count, looped)
+        assert pairs == {pair for pair, steps in apart.items() if reach is None or steps <= reach}
+        assert near == ([] if reach is None else [(VEC, count, reach)])
+
+
+def test_a_long_kernel_is_told_that_not_all_pairs_are_weighed(monkeypatch):
+    monkeypatch.setattr(penalties, "PAIRS", 1)
+    monkeypatch.setattr(penalties, "REACH", 1)
+    x, out = b.tensor("x", [64, 8]), b.tensor("out", [64, 8])
+    tiles = [
+        b.let(f"t{i}", b.op("tile.load", x, b.dims(0, 0), b.dims(16, 8), target_memory=VEC)) for i in range(3)
+    ]
+    stores = [b.do(b.op("tile.store", t.var, b.dims(0, 0), out)) for t in tiles]
+    ctx = context("dsa_rp")
+    placed([s for pair in zip(tiles, stores, strict=True) for s in pair], ctx, [x, (out, ParamDirection.Out)])
+    [hint] = [d for d in ctx.log if d.code == "PH-DSA-002"]
+    assert dict(hint.facts) == {"Vec": "3 tiles in one region, those up to 1 definitions apart"}
 
 
 def test_other_functions_and_the_planner_without_addresses_are_left_alone():
@@ -248,20 +279,24 @@ def test_reserved_buffers_come_first_and_are_written_down():
         placed([reserve("one", 100), reserve("two", 64, 64), t, *use(t.var)])
 
 
-class _Host:
-    """Just enough of a host to hand out one planner."""
+class Mine:
+    """A third party's plugin with one planner."""
 
     def __init__(self, plan):
         self.found = Planner("mine", "a third party's", plan=plan)
-        self.planners = {"mine": self.found}
 
-    def planner(self, name):
-        assert name == "mine"
-        return self.found
+    @hookimpl
+    def pypto_plugin(self):
+        return PluginInfo(name="mine", requires_api=">=1,<2", summary="a planner")
+
+    @hookimpl
+    def pypto_planners(self):
+        return (self.found,)
 
 
 def with_planner(plan, **capacity):
-    return attrs.evolve(context("mine", backend=machine(**capacity)), host=_Host(plan))
+    host = load_host(entry_points=(), extra_plugins=[Mine(plan)])
+    return attrs.evolve(context("mine", backend=machine(**capacity)), host=host)
 
 
 def test_anybodys_planner_is_asked_and_judged():

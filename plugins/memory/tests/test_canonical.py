@@ -64,11 +64,29 @@ def test_the_lowest_packing_is_found_and_none_below_it(
     best_units = best * UNIT // ground.unit
     source = canonical.rankings(ground, 0)
     for _ in range(8):
-        ranks = source.ranks(*source.draw())
+        ranks, _ = source.draw()
         at, count = canonical.descend(ground, best_units, ranks, 1 << 20)
         assert at is not None and count == len(blocks)
         assert max(a + int(s) for a, s in zip(at, ground.size, strict=True)) == best_units
         assert canonical.descend(ground, best_units - 1, ranks, 1 << 20)[0] is None
+
+
+def test_the_blocks_that_do_not_fit_are_blamed_and_come_earlier() -> None:
+    """Two of three blocks are alive together and take 7 of 6 units; the third is of another time."""
+    problem = problem_of([(1, ((5, 6),)), (3, ((0, 2),)), (4, ((1, 3),))])
+    ground = canonical.ground_of(instance_of(problem, SPACE))
+    blame = [0, 0, 0] + ground.size * 0
+    assert canonical.descend(ground, 6 * UNIT // ground.unit, [0, 1, 2] + ground.size * 0, 100, blame) == (
+        None,
+        0,
+    )
+    assert blame.tolist() == [0, 1, 1]
+    source = canonical.rankings(ground, 0)
+    for _ in range(6):
+        source.draw()
+    source.learn(blame * 1000)
+    ranks, _ = source.draw()
+    assert ranks[0] == 2
 
 
 def shelves(

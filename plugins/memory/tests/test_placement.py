@@ -25,7 +25,8 @@ from pypto_core.diagnostics import UserError
 from pypto_core.ir import MemorySpace
 from pypto_plugin_memory.planners import dsa, pack
 from pypto_plugin_memory.planners.exact import Outcome, decide
-from pypto_plugin_memory.planners.instance import instance_of, put
+from pypto_plugin_memory.planners.improve import changes, improve_cost
+from pypto_plugin_memory.planners.instance import instance_of, put, total_cost
 from pypto_plugin_memory.planners.lowest import lowest_peak
 
 VEC, MAT = MemorySpace.Vec, MemorySpace.Mat
@@ -274,6 +275,32 @@ def test_a_block_goes_to_its_cheapest_place_however_many_neighbours_it_has(rng, 
             parts[names.index(kind)].append((low, low + size))
     instance = instance_of(problem(*blocks, capacity=150, separations=apart, penalties=costs), VEC)
     assert put(instance, 0, at) == cheapest_by_force(blocks[0].size, align, 150, *parts)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.randoms(use_true_random=False), st.integers(2, 45))
+def test_what_sharing_costs_is_counted_alike_however_many_pay(rng, count):
+    blocks = [block(f"b{i}", rng.randrange(1, 30), (i, i + 1)) for i in range(count)]
+    pairs = [(i, j) for j in range(count) for i in range(j) if rng.random() < 0.8]
+    weights = {pair: rng.randrange(1, 4) for pair in pairs}
+    costs = [ReusePenalty(a=f"b{i}", b=f"b{j}", weight=w) for (i, j), w in weights.items()]
+    instance = instance_of(problem(*blocks, capacity=100, penalties=costs), VEC)
+
+    def by_force(at):
+        return sum(
+            w
+            for (i, j), w in weights.items()
+            if at[i] < at[j] + blocks[j].size and at[j] < at[i] + blocks[i].size
+        )
+
+    start = [rng.randrange(70) for _ in blocks]
+    assert total_cost(instance, start) == by_force(start)
+    assert by_force(improve_cost(instance, start, 20)) <= by_force(start)
+    moved = [i for i in range(count) if rng.random() < 0.3]
+    after = [rng.randrange(70) if i in moved else at for i, at in enumerate(start)]
+    assert sum(change for _, change in changes(instance, start, after, moved)) == 2 * (
+        by_force(after) - by_force(start)
+    )
 
 
 def test_the_same_problem_gets_the_same_answer():

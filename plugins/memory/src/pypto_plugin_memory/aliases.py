@@ -33,6 +33,7 @@ from pypto_core.ir import (
     WhileStmt,
     YieldStmt,
     base_name,
+    conservative_acc_rows,
     flatten,
     is_orchestration_like,
     last_yield,
@@ -61,8 +62,10 @@ def materialize_semantic_aliases(function: Function, ctx: Any) -> Function:
         return function
     grouping = grouping_of(values, declared)
     bases = Bases.of(function)
-    places = Places(grouping, bases)
     backend = ctx.backend if ctx is not None else None
+    places = Places(
+        grouping, bases, backend.acc_row_alignment if backend is not None else conservative_acc_rows
+    )
     closer = _Closer(grouping, places, bases, backend)
     if closer.idle():
         return function

@@ -18,6 +18,7 @@ from pypto_core.contract import (
 )
 from pypto_core.diagnostics import DiagnosticError, InternalError
 from pypto_core.ir import Add, ConstInt, DataType, Function, MemRef, Var, const_index, replace, scalar_type
+from pypto_plugin_memory.penalties import Waits
 from pypto_plugin_memory.planners.table import PLANNERS
 from pypto_plugin_memory.problem import Planning, planning_of
 from pypto_plugin_memory.reserve import settle_reserved
@@ -45,6 +46,7 @@ def allocate_memory_addr(function: Function, ctx: Any) -> Function:
         placement = answer(planner, planning.problem, function, ctx)
         judge(planner, planning.problem, placement, function)
         hint_relaxed(planning.problem, placement, function, ctx)
+        hint_near(planning.waits, function, ctx)
         function = write_addresses(function, planning, placement)
     function = settle_reserved(function, planning.reserved)
     return drop_unused_allocations(strip_membership(function))
@@ -115,6 +117,22 @@ def hint_relaxed(problem: PlacementProblem, placement: Placement, function: Func
             *(("shared", f"{labels[a]} and {labels[b]}") for a, b in sharing[:6]),
         ],
         remedy="use fewer pipeline stages or smaller tiles, so that every stage has storage of its own",
+    )
+
+
+def hint_near(waits: Waits, function: Function, ctx: Any) -> None:
+    """Say of a kernel with very many tiles that not all pairs of them were weighed."""
+    if ctx is None or not waits.near:
+        return
+    ctx.hint(
+        "PH-DSA-002",
+        f"of the tiles of '{function.name}' only near ones are weighed against each other",
+        function.span,
+        facts=[
+            (space.name, f"{count} tiles in one region, those up to {reach} definitions apart")
+            for space, count, reach in waits.near
+        ],
+        remedy="nothing is wrong; split the kernel, or use a loop instead of so many statements, to have all weighed",
     )
 
 

@@ -41,11 +41,8 @@ from pypto_core.ir import (
     last_yield,
 )
 from pypto_core.ops import alias_forbidden, alias_source, is_view, touches_memory
-from pypto_plugin_memory.window import apart_or_itself
-
-Tag = object
-Segment = tuple[int, int, Tag]
-Memory = dict[object, list[Segment]]
+from pypto_plugin_memory.segments import Memory, Tag, holds, join, write_range
+from pypto_plugin_memory.window import apart_or_itself, is_packed
 
 
 @attrs.frozen(kw_only=True)
@@ -76,21 +73,29 @@ def verify_storage_closed(program: Program, backend: object = None) -> Iterator[
 
     For programs without addresses: each allocation is looked at by itself.
     """
-    yield from _diagnostics(program, "memory.StorageClosed", addressed=False)
+    remedy = "run MaterializeSemanticAliases; after it, report whoever moved the tile"
+    yield from _diagnostics(program, "memory.StorageClosed", "PT641", remedy, addressed=False)
 
 
 def verify_plan_kept(program: Program, backend: object = None) -> Iterator[Diagnostic]:
-    """Find tiles whose bytes are overwritten while they are still needed (1). For programs with addresses."""
-    yield from _diagnostics(program, "memory.PlanKept", addressed=True)
+    """Find tiles whose bytes are overwritten while they are still needed (1), and kernels none of whose tiles has a
+    place (2). For programs with addresses.
+    """
+    remedy = (
+        "choose another planner, and report this one; after AllocateMemoryAddr, report whoever moved the tile"
+    )
+    yield from _diagnostics(program, "memory.PlanKept", "PT642", remedy, addressed=True)
 
 
-def _diagnostics(program: Program, rule: str, *, addressed: bool) -> Iterator[Diagnostic]:
+def _diagnostics(
+    program: Program, rule: str, code: str, remedy: str, *, addressed: bool
+) -> Iterator[Diagnostic]:
     for function in program:
         if not function.is_incore:
             continue
         if _nowhere(function):
             yield Diagnostic(
-                code="PT410",
+                code="PT643",
                 message=f"Function '{function.name}': its tiles have no place yet",
                 span=function.span,
                 rule=rule,
@@ -100,12 +105,12 @@ def _diagnostics(program: Program, rule: str, *, addressed: bool) -> Iterator[Di
             continue
         for finding in audit(function, addressed=addressed):
             yield Diagnostic(
-                code="PT410",
+                code=code,
                 message=f"Function '{function.name}': {finding.message}",
                 span=finding.span,
                 rule=rule,
                 number=1,
-                remedy="run MaterializeSemanticAliases; after it, report whoever moved the tile",
+                remedy=remedy,
             )
 
 
@@ -113,69 +118,6 @@ def _nowhere(function: Function) -> bool:
     """Whether there are tiles and none of them has a MemRef."""
     tiles = [v for v in (*function.params, *defined_vars(function.body)) if isinstance(v.type, TileType)]
     return bool(tiles) and all(_memref(v) is None for v in tiles)
-
-
-def write_range(segments: list[Segment], low: int, high: int, tag: Tag) -> None:
-    """Put a tag on the bytes of a range."""
-    out: list[Segment] = []
-    placed = False
-    for a, b, t in segments:
-        if b <= low or a >= high:
-            if a >= high and not placed:
-                out.append((low, high, tag))
-                placed = True
-            out.append((a, b, t))
-            continue
-        if a < low:
-            out.append((a, low, t))
-        if not placed:
-            out.append((low, high, tag))
-            placed = True
-        if b > high:
-            out.append((high, b, t))
-    if not placed:
-        out.append((low, high, tag))
-    segments[:] = out
-
-
-def holds(segments: list[Segment], low: int, high: int, tag: Tag) -> bool:
-    """Whether every byte of a range carries the tag."""
-    cursor = low
-    for a, b, t in segments:
-        if b <= cursor:
-            continue
-        if a > cursor or t is not tag:
-            return False
-        cursor = b
-        if cursor >= high:
-            return True
-    return cursor >= high
-
-
-def join(a: Memory, b: Memory) -> Memory:
-    """What is certain on both ways: bytes with one tag keep it, others have none."""
-    out: Memory = {}
-    for key in a:
-        if key in b:
-            out[key] = _common(a[key], b[key])
-    return out
-
-
-def _common(a: list[Segment], b: list[Segment]) -> list[Segment]:
-    out: list[Segment] = []
-    i = j = 0
-    while i < len(a) and j < len(b):
-        low, high = max(a[i][0], b[j][0]), min(a[i][1], b[j][1])
-        if low < high and a[i][2] is b[j][2]:
-            if out and out[-1][1] == low and out[-1][2] is a[i][2]:
-                out[-1] = (out[-1][0], high, a[i][2])
-            else:
-                out.append((low, high, a[i][2]))
-        if a[i][1] <= b[j][1]:
-            i += 1
-        else:
-            j += 1
-    return out
 
 
 @attrs.frozen(eq=False)
@@ -187,6 +129,11 @@ class _Place:
     high: int
     tag: Tag
 
+    @property
+    def range(self) -> tuple[object, int, int]:
+        """The bytes alone."""
+        return self.key, self.low, self.high
+
 
 class _Auditor:
     def __init__(self, function: Function, addressed: bool) -> None:
@@ -196,6 +143,7 @@ class _Auditor:
         self.places: dict[Var, _Place] = {}
         self.rings: dict[Var, Tag] = {}
         self.tuples: dict[Var, Call] = {}
+        self.made: set[tuple[object, int, int]] = set()
         for var in defined_vars(function.body):
             memref = _memref(var)
             if memref is not None and memref.slot_count > 1 and not isinstance(memref.byte_offset, ConstInt):
@@ -298,6 +246,8 @@ class _Auditor:
             if var not in self.places:
                 self.own(var)
             self.read(state, value, value.op.name, stmt.span, speaking)
+            if index is None and var in self.places:
+                self.made.add(self.places[var].range)
             if speaking:
                 self.rules(value, var, index, stmt.span)
         elif var not in self.places:
@@ -309,6 +259,8 @@ class _Auditor:
         mine = self.places.get(var)
         if mine is None or not touches_memory(call):
             return
+        # A slot may have more bytes than the tile that was made in it; other results are parts of a wider tile then.
+        packed = mine.range in self.made or is_packed(call.type, mine.high - mine.low)
         forbidden = alias_forbidden(call)
         for index, arg in enumerate(call.args):
             theirs = self.places.get(arg) if isinstance(arg, Var) else None
@@ -319,7 +271,7 @@ class _Auditor:
                 if (theirs.low, theirs.high) != (mine.low, mine.high):
                     self.say(var, f"{call.op.name} works in place, but not where '{name}' lies", span)
             elif theirs.low < mine.high and mine.low < theirs.high:
-                if apart_or_itself(call, (theirs.low, theirs.high), mine.low):
+                if apart_or_itself(call, (theirs.low, theirs.high), mine.low, packed):
                     continue
                 if index in forbidden:
                     self.say(var, f"{call.op.name} can't write over its operand '{name}'", span)

@@ -88,7 +88,9 @@ def _keep_apart(value: Value, out: dict[Var, Buffer]) -> None:
         _note(mine, out[other.memref.base], SEMANTIC)
     for other in value.exact:
         theirs = out[other.memref.base]
-        if theirs is not mine:
+        if other.start is None or other.start != value.start:
+            _note(mine, theirs, SEMANTIC)
+        elif theirs is not mine:
             mine.exact.add(theirs.index)
             theirs.exact.add(mine.index)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import attrs
 
 from pypto_core.ir import ConstInt, ForStmt, IfStmt, MemorySpace, MemRef, TileType, Var, WhileStmt
-from pypto_plugin_memory.spans import Interval, include, meet
+from pypto_plugin_memory.spans import Interval, include, meet, merged
 from pypto_plugin_memory.values import FOREVER, Origin, Value, Values, Window, joins, window_of
 
 _EVERYWHERE: Window = (0, FOREVER)
@@ -57,7 +57,9 @@ class Grouping:
     """The groups of a function, and what could not be joined.
 
     ``links``: the variable whose very window a value takes. ``delta``: where a value starts in its group's base, None
-    when that is known at run time only. ``copied_operands``: results in place whose operand is copied first.
+    when that is known at run time only. ``together``: the values that a value may share bytes with only from the same
+    start. ``recut``: values whose rows are a part of a wider tile's now and will be adjacent, so that what is known of
+    their windows is of no use. ``copied_operands``: results in place whose operand is copied first.
     ``copied_inits``: carries whose initial value is copied ahead of the loop.
     """
 
@@ -65,6 +67,8 @@ class Grouping:
     groups: list[Group] = attrs.field(factory=list)
     delta: list[int | None] = attrs.field(factory=list)
     links: dict[int, Var] = attrs.field(factory=dict)
+    together: list[set[int]] = attrs.field(factory=list[set[int]])
+    recut: set[int] = attrs.field(factory=set[int])
     copied_operands: set[int] = attrs.field(factory=set)
     copied_inits: set[int] = attrs.field(factory=set)
 
@@ -81,12 +85,25 @@ class Grouping:
         shift = None if start is None or own is None or at is None else start + at - own
         if into.space is not other.space or (other.owner is not None and (shift != 0 or other.rigid)):
             return False
-        if into.clashes(other, shift):
+        if into.clashes(other, shift) or self._askew(into, other, shift):
             return False
         if other.owner is None and b.index not in self.links:
             self.links[b.index] = via
         self._absorb(into, other, shift)
         return True
+
+    def _askew(self, into: Group, other: Group, shift: int | None) -> bool:
+        """Whether an operator would write over its operand from another start than the operand has."""
+        few, many = (into, other) if len(into.values) < len(other.values) else (other, into)
+        for value in few.values:
+            mine = self.delta[value.index]
+            for index in self.together[value.index] & many.members:
+                theirs = self.delta[index]
+                if mine is None or theirs is None or shift is None:
+                    return True
+                if mine - theirs != (shift if few is into else -shift):
+                    return True
+        return False
 
     def _absorb(self, into: Group, other: Group, shift: int | None) -> None:
         if into.owner is None or (other.owner is not None and other.owner.index < into.owner.index):
@@ -125,6 +142,11 @@ def grouping_of(values: Values, declared: frozenset[Var]) -> Grouping:
     out = Grouping(values)
     for value in values.all:
         _alone(out, value, declared)
+        out.together.append(set())
+    for value in values.all:
+        for other in value.exact:
+            out.together[value.index].add(other.index)
+            out.together[other.index].add(value.index)
     for value in values.all:
         if value.origin is Origin.IN_PLACE:
             _join_in_place(out, value)
@@ -145,6 +167,9 @@ def _alone(out: Grouping, value: Value, declared: frozenset[Var]) -> None:
     unknown = high == FOREVER
     out.delta.append(0 if not owns else None if unknown else low)
     shift = None if unknown else 0 if owns else -low
+    if value.handed_on and not value.packed:
+        out.recut.add(value.index)
+        shift = None
     lives: dict[Window, list[Interval]] = {}
     for window, spans in value.lives():
         include(lives.setdefault(_shifted(window, shift), []), spans)
@@ -171,9 +196,21 @@ def _join_in_place(out: Grouping, value: Value) -> None:
     operand = out.values.of[value.source]
     window = window_of(place_of(value.source))
     at = None if window[1] == FOREVER or operand.window[1] == FOREVER else window[0] - operand.window[0]
+    if operand.index in out.recut:
+        at = 0 if window == operand.window else None
+        _recut(out, value)
     if not out.join(operand, value, value.source, at):
         out.copied_operands.add(value.index)
+        _recut(out, value)
         _also_alive(out.of(value), value.size, value.begin)
+
+
+def _recut(out: Grouping, value: Value) -> None:
+    """Forget which bytes of a value its windows are, when that is going to change."""
+    if not value.packed:
+        out.recut.add(value.index)
+        group = out.of(value)
+        group.lives = {_EVERYWHERE: merged([span for spans in group.lives.values() for span in spans])}
 
 
 def _join_carries(out: Grouping, stmt: ForStmt | WhileStmt) -> None:
@@ -192,9 +229,13 @@ def _join_carries(out: Grouping, stmt: ForStmt | WhileStmt) -> None:
 
 
 def _may_carry(out: Grouping, init: Var) -> bool:
-    """Whether a loop may write where its initial value lies: a whole value, or a slot of a declared allocation."""
+    """Whether a loop may write where its initial value lies: a whole value, or a slot of a declared allocation.
+
+    Not a part of a wider tile, as what a loop or branch hands on is copied there as adjacent rows.
+    """
     value = out.values.of[init]
-    return window_of(place_of(init)) == value.window and value.window[1] != FOREVER
+    whole = window_of(place_of(init)) == value.window and value.window[1] != FOREVER
+    return whole and (value.index in out.recut or value.packed)
 
 
 def _join_yields(out: Grouping, stmt: ForStmt | WhileStmt | IfStmt, accumulators: bool) -> None:

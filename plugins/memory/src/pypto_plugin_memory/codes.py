@@ -70,6 +70,29 @@ PAGES = (
         "`matmul_acc`, or start a second one.",
     ),
     CodePage(
+        "PT641",
+        "Tiles that share storage do not fit together",
+        "Before tiles have addresses, each allocation is looked at by itself: a run of the kernel in which bytes hold "
+        "names found a tile that is read after something else was written where it lies, a value of a loop or branch "
+        "that is not where it is handed on, or an operator that writes over an operand which it has still to read. "
+        "`MaterializeSemanticAliases` makes storage such (property `memory.StorageClosed`). A kernel as written can't "
+        "break it: after that pass, the pass named in the message is at fault. Report it with the kernel.",
+    ),
+    CodePage(
+        "PT642",
+        "A planned tile is overwritten while it is needed",
+        "With the addresses that tiles have, a run of the kernel in which bytes hold names found a tile that is read "
+        "after something else was written there, or an operator that writes over an operand which it has still to "
+        "read (property `memory.PlanKept`). Lifetimes were computed wrongly, or a later pass moved a tile or a "
+        "statement: report it with the kernel. Another planner may do meanwhile: `--planner dsa_rp`.",
+    ),
+    CodePage(
+        "PT643",
+        "The tiles of a kernel have no place yet",
+        "Whether tiles overwrite each other was asked of a kernel before anything placed them. In a pipeline that was "
+        "put together by hand, run `InitMemRef` first, and `AllocateMemoryAddr` for addresses.",
+    ),
+    CodePage(
         "PT632",
         "A memory map can't be drawn in that form",
         "`pypto memory --picture` writes SVG, which every browser shows. Give a name that ends in `.svg`.",
@@ -92,5 +115,14 @@ PAGES = (
         "Pipeline stages share storage",
         "No placement keeps all stages apart within the capacity, so that rule was relaxed. Every pair that shares "
         "bytes makes one stage wait for the other. Use fewer stages or smaller tiles.",
+    ),
+    CodePage(
+        "PH-DSA-002",
+        "Not all pairs of tiles were weighed against each other",
+        "Where tiles share bytes, one pipe may have to wait for another, and a planner may avoid that. All pairs of "
+        "tiles that lie in one memory and are used in one region (a loop body, an arm of an `if`, the rest) are "
+        "weighed while there are at most 447 such tiles. The pairs grow with the square of the tiles, so with more of "
+        "them only those that are made soon after each other are weighed: up to 105 definitions apart of 1,000 tiles, "
+        "64 of 1,600 and more. The plan is as safe as ever; a wait that could have been avoided may be left in it.",
     ),
 )

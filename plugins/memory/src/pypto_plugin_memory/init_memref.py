@@ -28,7 +28,6 @@ from pypto_core.ir import (
     Function,
     IfStmt,
     IterArg,
-    MakeTuple,
     MemorySpace,
     MemRef,
     Stmt,
@@ -38,12 +37,10 @@ from pypto_core.ir import (
     Type,
     Var,
     WhileStmt,
-    add,
     base_name,
     conservative_acc_rows,
     defined_vars,
     flatten,
-    is_const,
     last_yield,
     physical_bytes,
     replace,
@@ -59,7 +56,7 @@ from pypto_plugin_memory.declared import (
     pinned,
 )
 from pypto_plugin_memory.rewrite import TypeKeeper
-from pypto_plugin_memory.window import window_bytes
+from pypto_plugin_memory.window import view_layout, view_place
 
 _POP = "tile.tpop_"
 
@@ -260,18 +257,8 @@ class _Placer(TypeKeeper):
 
     def view(self, var: Var, call: Call, parent: MemRef) -> Var:
         layout = self.layout_of(call.args[0])
-        if call.op.name != "tile.slice":
-            new = self.shared(var, parent)
-            if call.op.name == "tile.set_validshape":
-                self.layouts[new] = layout
-            return new
-        window, offset = call.args[1], call.args[2]
-        assert isinstance(window, MakeTuple)
-        if layout is None or not isinstance(offset, MakeTuple):
-            return self.shared(var, parent)
-        delta, size = window_bytes(layout, offset.elements, window.elements, call.span)
-        new = self.shared(var, _window(parent, delta, size))
-        self.layouts[new] = layout
+        new = self.shared(var, view_place(call, layout, parent))
+        self.layouts[new] = view_layout(call, layout, new.type, self.acc_rows)
         return new
 
     # -- regions
@@ -373,24 +360,3 @@ def _popped(expr: Expr) -> bool:
 def _yielded(body: Stmt | None) -> tuple[Expr, ...]:
     tail = last_yield(body)
     return tail.values if tail is not None else ()
-
-
-def _window(parent: MemRef, delta: Expr, size: int | None) -> MemRef:
-    """A part of ``parent``; the same object when it is all of it."""
-    nowhere = is_const(delta, 0)
-    if nowhere and size in (None, parent.size):
-        return parent
-    return MemRef(
-        parent.base,
-        parent.byte_offset if nowhere else _plus(parent.byte_offset, delta),
-        parent.size if size is None else size,
-        span=parent.span,
-    )
-
-
-def _plus(offset: Expr, delta: Expr) -> Expr:
-    if isinstance(offset, ConstInt) and isinstance(delta, ConstInt):
-        return ConstInt(offset.value + delta.value)
-    if is_const(offset, 0):
-        return delta
-    return add(offset, delta)

@@ -7,22 +7,25 @@ import attrs
 from pypto_core.diagnostics import Span
 from pypto_core.ir import (
     PTR,
-    Add,
+    AccRowAlignment,
     AssignStmt,
     ConstInt,
     DataType,
+    ElementMap,
     Expr,
     Function,
     MemorySpace,
     MemRef,
     TileType,
     Var,
-    add,
+    conservative_acc_rows,
     defined_vars,
+    tile_map,
 )
 from pypto_plugin_memory.coalesce import Group, Grouping, place_of
 from pypto_plugin_memory.init_memref import alloc_stmt
 from pypto_plugin_memory.values import Origin, Value
+from pypto_plugin_memory.window import view_layout, view_place
 
 _ZERO = ConstInt(0, DataType.INT64)
 
@@ -62,27 +65,54 @@ class Bases:
 
 
 class Places:
-    """The final MemRef of every tile variable; one object for one window."""
+    """The final MemRef of every tile variable; one object for one window.
 
-    def __init__(self, grouping: Grouping, bases: Bases) -> None:
-        self.grouping, self.bases = grouping, bases
+    ``rows``: of accumulators. Windows of a value that gets another place are cut anew: where the rows of a value were
+    a part of a wider tile's, they are adjacent in storage of its own.
+    """
+
+    def __init__(
+        self, grouping: Grouping, bases: Bases, rows: AccRowAlignment = conservative_acc_rows
+    ) -> None:
+        self.grouping, self.bases, self.rows = grouping, bases, rows
         self.values = grouping.values
         self.own: dict[int, MemRef] = {}
-        self.windows: dict[tuple[int, int], MemRef] = {}
+        self.windows: dict[Var, MemRef] = {}
+        self.layouts: dict[Var, ElementMap | None] = {}
         self.floating: dict[int, MemRef] = {}
 
     def of(self, var: Var) -> MemRef:
         """Where a variable lies: where its value does, or a window of that."""
+        if var not in self.values.via:
+            return self.value(self.values.of[var])
+        known = self.windows.get(var)
+        if known is None:
+            source, view = self.values.via[var]
+            home = self.of(source)
+            if home is place_of(source):
+                known = place_of(var)
+            else:
+                known = home if view is None else view_place(view, self.layout(source), home)
+            self.windows[var] = known
+        return known
+
+    def layout(self, var: Var) -> ElementMap | None:
+        """Where the elements of a variable lie in its storage."""
+        if var not in self.layouts:
+            self.layouts[var] = self._layout(var)
+        return self.layouts[var]
+
+    def _layout(self, var: Var) -> ElementMap | None:
+        kind = var.type
+        assert isinstance(kind, TileType)
+        if var in self.values.via:
+            source, view = self.values.via[var]
+            layout = self.layout(source)
+            return layout if view is None else view_layout(view, layout, kind, self.rows)
         value = self.values.of[var]
-        home, old, had = self.value(value), value.memref, place_of(var)
-        if var is value.var or had is old:
-            return home
-        if home is old:
-            return had
-        key = (id(had), id(home))
-        if key not in self.windows:
-            self.windows[key] = _moved(had, old, home)
-        return self.windows[key]
+        link = self.grouping.links.get(value.index)
+        alone = link is None or value is self.grouping.of(value).owner
+        return tile_map(kind, acc_rows=self.rows) if link is None or alone else self.layout(link)
 
     def value(self, value: Value) -> MemRef:
         """Where a value lies."""
@@ -155,44 +185,6 @@ def same_offset(a: Expr, b: Expr) -> bool:
 def same_window(a: MemRef, b: MemRef) -> bool:
     """Whether two MemRefs name the same bytes for certain."""
     return _same(a, b)
-
-
-def _moved(window: MemRef, old: MemRef, home: MemRef) -> MemRef:
-    """A window of what lay at ``old``, now that it lies at ``home``."""
-    offset = _distance(window.byte_offset, old.byte_offset)
-    if offset is None:
-        return MemRef(home.base, home.byte_offset, home.size, span=window.span)
-    if same_offset(window.byte_offset, old.byte_offset) and window.size == old.size:
-        return home
-    if isinstance(home.byte_offset, ConstInt):
-        place = _shift(offset, home.byte_offset.value)
-    else:
-        place = home.byte_offset if _is_zero(offset) else Add(home.byte_offset, offset, offset.type)
-    slots = (home.slot_count, home.slot_index) if window.slot_count > 1 else (1, None)
-    return MemRef(home.base, place, window.size, slot_count=slots[0], slot_index=slots[1], span=window.span)
-
-
-def _distance(inner: Expr, outer: Expr) -> Expr | None:
-    """Where a window starts in what it is a window of; None when the offsets don't tell."""
-    if isinstance(inner, ConstInt) and isinstance(outer, ConstInt):
-        return ConstInt(inner.value - outer.value, inner.dtype)
-    if isinstance(outer, ConstInt) and outer.value == 0:
-        return inner
-    if inner is outer:
-        return _ZERO
-    if isinstance(inner, Add) and inner.left is outer:
-        return inner.right
-    return None
-
-
-def _is_zero(expr: Expr) -> bool:
-    return isinstance(expr, ConstInt) and expr.value == 0
-
-
-def _shift(offset: Expr, by: int) -> Expr:
-    if isinstance(offset, ConstInt):
-        return ConstInt(offset.value + by, offset.dtype)
-    return offset if by == 0 else add(offset, by)
 
 
 def space_of(var: Var) -> MemorySpace:

@@ -9,7 +9,7 @@ import attrs
 from pypto_core.contract import Backend, PlacementBlock, PlacementProblem, ReusePenalty, Separation
 from pypto_core.ir import Function, MemorySpace
 from pypto_plugin_memory.buffers import DECLARED, PIPELINE, Buffer, buffers_of
-from pypto_plugin_memory.penalties import reuse_penalties
+from pypto_plugin_memory.penalties import Waits, reuse_penalties
 from pypto_plugin_memory.reserve import Reserved, reserved_ranges
 from pypto_plugin_memory.values import values_of
 
@@ -18,10 +18,14 @@ DEFAULT_ALIGNMENT = 32
 
 @attrs.frozen(eq=False)
 class Planning:
-    """A problem with the buffers that its blocks stand for, and the places of reserved buffers."""
+    """A problem with the buffers that its blocks stand for, and the places of reserved buffers.
+
+    ``waits``: which of them make a pipe wait where they share bytes.
+    """
 
     problem: PlacementProblem
     buffers: list[Buffer]
+    waits: Waits
     reserved: tuple[Reserved, ...] = ()
 
 
@@ -55,15 +59,16 @@ def planning_of(function: Function, ctx: Any) -> Planning:
         ranges.setdefault(item.space, []).append((item.base, item.end))
     spaces = {b.allocation.space for b in buffers}
     separations = separations_of(buffers)
+    waits = Waits() if backend is None else reuse_penalties(function, backend, buffers)
     problem = PlacementProblem(
         blocks=[block_of(b, backend) for b in buffers],
         capacities=capacities_of(backend, spaces),
         reserved=ranges,
         separations=separations,
-        penalties=penalties_of(function, backend, buffers, separations),
+        penalties=penalties_of(waits, separations),
         purpose=f"function '{function.name}'",
     )
-    return Planning(problem, buffers, reserved)
+    return Planning(problem, buffers, waits, reserved)
 
 
 def capacities_of(backend: Backend | None, spaces: set[MemorySpace]) -> dict[MemorySpace, int]:
@@ -133,15 +138,11 @@ def _staged_pairs(members: list[Buffer]) -> list[tuple[Buffer, Buffer]]:
     ]
 
 
-def penalties_of(
-    function: Function, backend: Backend | None, buffers: list[Buffer], separations: list[Separation]
-) -> list[ReusePenalty]:
+def penalties_of(waits: Waits, separations: list[Separation]) -> list[ReusePenalty]:
     """What sharing costs, for pairs that nothing separates already."""
-    if backend is None:
-        return []
     apart = {frozenset((s.a, s.b)) for s in separations if not s.same_start}
     return [
         ReusePenalty(a=a.allocation.name, b=b.allocation.name)
-        for a, b in reuse_penalties(function, backend, buffers)
+        for a, b in waits.pairs
         if frozenset((a.allocation.name, b.allocation.name)) not in apart
     ]

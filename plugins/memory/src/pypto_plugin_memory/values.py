@@ -44,7 +44,7 @@ from pypto_core.ir import (
 from pypto_core.ops import alias_forbidden, alias_source, is_view, touches_memory
 from pypto_plugin_memory.spans import Interval, merged
 from pypto_plugin_memory.storage import memref_of
-from pypto_plugin_memory.window import apart_or_itself
+from pypto_plugin_memory.window import apart_or_itself, is_packed
 
 Window = tuple[int, int]
 FOREVER = 1 << 60
@@ -79,9 +79,9 @@ class Region:
 class Value:
     """One value. ``begin``: time of its definition. ``uses``: (end of the read, region, window) of each read.
 
-    ``source``: the operand's variable whose storage the value takes over, for IN_PLACE. ``apart``: values that it
-    may share no byte with although they end where it begins; ``exact``: those it may share with only when both
-    start at one address.
+    ``source``: the operand's variable whose storage the value takes over, for IN_PLACE. ``packed``: whether its rows
+    are adjacent where its MemRef is; those of a part of a wider tile are not. ``apart``: values that it may share no
+    byte with although they end where it begins; ``exact``: those it may share with only when both start at one address.
     """
 
     var: Var
@@ -92,6 +92,7 @@ class Value:
     index: int
     source: Var | None = None
     call: Call | None = None
+    packed: bool = True
     uses: list[tuple[int, Region, Window]] = attrs.field(factory=list)
     apart: list[Value] = attrs.field(factory=list)
     exact: list[Value] = attrs.field(factory=list)
@@ -103,6 +104,11 @@ class Value:
         if self.origin in (Origin.OWNER, Origin.PARAM) or not isinstance(kind, TileType):
             return self.memref.size
         return self.memref.size if kind.memory_space is MemorySpace.Acc else physical_bytes(kind)
+
+    @property
+    def handed_on(self) -> bool:
+        """Whether a loop or branch hands it on: wherever that will be, its rows are adjacent there."""
+        return self.origin in (Origin.CARRY, Origin.LOOP, Origin.BRANCH)
 
     @property
     def window(self) -> Window:
@@ -157,12 +163,14 @@ def _spans(value: Value, end: int, region: Region) -> Iterator[Interval]:
 class Values:
     """All values of a function.
 
-    ``of``: the value of each variable, be it that value or a window of it. ``order``: the loops and ifs, outer before
-    inner, in program order. ``end``: a time after everything.
+    ``of``: the value of each variable, be it that value or a window of it. ``via``: what each window looks at, and the
+    view that it is, None for another name. ``order``: the loops and ifs, outer before inner, in program order.
+    ``end``: a time after everything.
     """
 
     all: list[Value] = attrs.field(factory=list)
     of: dict[Var, Value] = attrs.field(factory=dict)
+    via: dict[Var, tuple[Var, Call | None]] = attrs.field(factory=dict)
     order: list[ForStmt | WhileStmt | IfStmt] = attrs.field(factory=list)
     end: int = 0
 
@@ -191,6 +199,7 @@ class _Walker:
         self.position = 0
         self.tuples: dict[Var, tuple[int, Call]] = {}
         self.pieces: dict[tuple[Var, int], Var] = {}
+        self.owned: set[tuple[Var, int | None, int]] = set()
 
     def define(
         self,
@@ -204,6 +213,9 @@ class _Walker:
         memref = memref_of(var)
         if memref is None:
             return
+        place = (memref.base, static_dim(memref.byte_offset), memref.size)
+        if origin in (Origin.OWNER, Origin.PARAM):
+            self.owned.add(place)
         value = Value(
             var=var,
             memref=memref,
@@ -213,6 +225,8 @@ class _Walker:
             index=len(self.out.all),
             call=call,
             source=source,
+            # A slot may have more bytes than the tile in it.
+            packed=place in self.owned or is_packed(var.type, memref.size),
         )
         self.out.all.append(value)
         self.out.of[var] = value
@@ -269,7 +283,7 @@ class _Walker:
         index = alias_source(value)
         source = value.args[index] if index is not None and index < len(value.args) else None
         if is_view(value) and isinstance(source, Var) and source in self.out.of:
-            self.window(var, source)
+            self.window(var, source, value)
             for other in value.args[1:]:
                 self.read(other, region, 2 * at)
             return
@@ -281,10 +295,11 @@ class _Walker:
         else:
             self.tuples[var] = (at, value)
 
-    def window(self, var: Var, source: Var) -> None:
+    def window(self, var: Var, source: Var, view: Call | None = None) -> None:
         value = self.out.of.get(source)
         if value is not None and memref_of(var) is not None:
             self.out.of[var] = value
+            self.out.via[var] = source, view
 
     def piece(self, var: Var, value: TupleGetItemExpr, region: Region) -> None:
         """A part of a tuple is written where the tuple is made."""
@@ -310,9 +325,10 @@ class _Walker:
                 continue
             read = window_of(memref)
             part = read != operand.window and touches_memory(call)
-            if part and memref.base is value.memref.base and apart_or_itself(call, read, value.start):
+            here = memref.base is value.memref.base
+            if part and here and apart_or_itself(call, read, value.start, value.packed):
                 continue
-            if index in forbidden or part:
+            if index in forbidden or part or not (operand.packed or operand.handed_on):
                 value.apart.append(operand)
             else:
                 value.exact.append(operand)

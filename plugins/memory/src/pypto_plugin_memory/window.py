@@ -5,20 +5,75 @@ from __future__ import annotations
 from pypto_core.diagnostics import Span, UserError
 from pypto_core.ir import (
     INDEX_ZERO,
+    AccRowAlignment,
     Call,
     ConstInt,
     DataType,
     Digit,
     ElementMap,
     Expr,
+    MakeTuple,
+    MemorySpace,
+    MemRef,
+    TileType,
+    Type,
     add,
     const_index,
     floordiv,
     floormod,
+    is_const,
     mul,
+    physical_bytes,
     static_shape,
+    tile_map,
 )
 from pypto_core.ops import written_span
+
+_KEEPS_ROWS = frozenset({"tile.slice", "tile.set_validshape"})
+
+
+def view_layout(
+    call: Call, layout: ElementMap | None, kind: Type, rows: AccRowAlignment
+) -> ElementMap | None:
+    """Where the elements of a view lie: as those of its source (``layout``) do, or in an order of its own."""
+    if call.op.name in _KEEPS_ROWS:
+        return layout
+    return tile_map(kind, acc_rows=rows) if isinstance(kind, TileType) else None
+
+
+def view_place(call: Call, layout: ElementMap | None, parent: MemRef) -> MemRef:
+    """The place of a view of what lies at ``parent`` by ``layout``; the same object when it is all of it."""
+    if call.op.name != "tile.slice":
+        return parent
+    window, offset = call.args[1], call.args[2]
+    assert isinstance(window, MakeTuple)
+    if layout is None or not isinstance(offset, MakeTuple):
+        return parent
+    delta, size = window_bytes(layout, offset.elements, window.elements, call.span)
+    nowhere = is_const(delta, 0)
+    if nowhere and size in (None, parent.size):
+        return parent
+    return MemRef(
+        parent.base,
+        parent.byte_offset if nowhere else _plus(parent.byte_offset, delta),
+        parent.size if size is None else size,
+        span=parent.span,
+    )
+
+
+def _plus(offset: Expr, delta: Expr) -> Expr:
+    if isinstance(offset, ConstInt) and isinstance(delta, ConstInt):
+        return ConstInt(offset.value + delta.value)
+    if is_const(offset, 0):
+        return delta
+    return add(offset, delta)
+
+
+def is_packed(kind: Type, size: int) -> bool:
+    """Whether ``size`` bytes are what a tile of that type takes up by itself: its rows are adjacent."""
+    if not isinstance(kind, TileType) or kind.memory_space is MemorySpace.Acc:
+        return True
+    return size == physical_bytes(kind)
 
 
 def position(layout: ElementMap, index: tuple[Expr, ...]) -> Expr:
@@ -73,14 +128,14 @@ def _in_bytes(element: Expr, dtype: DataType, span: Span) -> Expr:
     return const_index(element.value // 2)
 
 
-def apart_or_itself(call: Call, read: tuple[int, int], start: int | None) -> bool:
+def apart_or_itself(call: Call, read: tuple[int, int], start: int | None, packed: bool) -> bool:
     """Whether a call that changes a part of its result leaves the bytes ``read`` alone, or writes them as they are.
 
-    ``start``: the result's first byte. What spans the very bytes that are written is the part itself: rows and pitch of
-    a part follow from its span.
+    ``start``: the result's first byte; ``packed``: whether its rows are adjacent, as otherwise nothing is known. What
+    spans the very bytes that are written is the part itself: rows and pitch of a part follow from its span.
     """
     span = written_span(call)
-    if span is None or start is None:
+    if span is None or start is None or not packed:
         return False
     begin, end = start + span[0], start + span[1]
     return read == (begin, end) or read[1] <= begin or end <= read[0]

@@ -7,8 +7,10 @@ whose end would stay below every other start could have gone first; what a momen
 lowest place of the blocks it waits for; and a block with nothing left to go on top of it needs no second try.
 
 Which of the possible blocks comes first is decided by a ranking, and a good ranking leads to a packing almost without
-going back, while under a poor one no effort helps. So an attempt gets few nodes, and the next one another ranking:
-weights of a few features of the blocks, drawn anew or near those that came far.
+going back, while under a poor one no effort helps. So an attempt gets few nodes, and the next one another ranking. A
+ranking weighs a few features of the blocks, and what the attempts before it stumbled over: a block that does not fit
+below the limit, or waits at a moment that no longer does, comes earlier from then on. After a number of attempts that
+is forgotten, and the features get other weights.
 """
 
 from __future__ import annotations
@@ -20,14 +22,26 @@ import attrs
 
 from pypto_plugin_memory.planners.instance import Instance
 
-_NODES = (3000, 500, 500, 1000, 500, 500, 1000)
-"""Nodes of one attempt, in turn; the classic rankings get as many as the first."""
+_NODES = 500
+"""Nodes of one attempt."""
 
-_STEPS = (0.35, 0.2, 0.1, 0.02)
+_CLASSIC_NODES = 3000
+"""Nodes of an attempt under one of the classic rankings."""
+
+_SPELL = 120
+"""Attempts that learn from each other."""
+
+_BLAME = 1.2
+"""What the logarithm of how often a block was in the way weighs; features weigh up to two."""
+
+_FADES = 0.95
+"""What remains of a blame from one attempt to the next."""
+
+_NOISE = 0.03
+"""How much rankings of equal weights differ."""
+
+_STEPS = (1.0, 0.35, 0.1, 0.02)
 """How far below the best an attempt aims, as a part of what could be gained; in turn as attempts fail."""
-
-_KEPT = 10
-"""Rankings to draw near to."""
 
 # Weights of: moments alive, size, bytes alive at the worst of these moments, bytes that overlap, begin.
 _FIRST: tuple[tuple[float, ...], ...] = (
@@ -67,6 +81,11 @@ class Ground:
     def total(self) -> Any:
         """The units alive at each moment."""
         return _numpy().add.reduceat(self.size[self.members], self.starts)
+
+    def at(self, moment: int) -> Any:
+        """The blocks that are alive at a moment."""
+        end = self.starts[moment + 1] if moment + 1 < len(self.starts) else len(self.members)
+        return self.members[self.starts[moment] : end]
 
 
 def applies(instance: Instance) -> bool:
@@ -157,22 +176,28 @@ class _Level:
 _AWAY = 1 << 60
 
 
-def descend(ground: Ground, limit: int, rank: Any, nodes: int) -> tuple[list[int] | None, int]:
+def descend(
+    ground: Ground, limit: int, rank: Any, nodes: int, blame: Any = None
+) -> tuple[list[int] | None, int]:
     """(offsets in units, blocks placed at the deepest) of one search within ``limit`` units; None when there is none
-    among the first ``nodes`` nodes. ``rank``: a number from 0 for each block; less is tried earlier.
+    among the first ``nodes`` nodes.
+
+    ``rank``: a number from 0 for each block; less is tried earlier. ``blame``: counts for each block how often it is in
+    the way.
     """
     np = _numpy()
 
     count = len(ground.size)
     stack = [_Level(np.zeros(count, np.int64), ground.total, 0, -1)]
     offsets = [0] * count
+    blame = np.zeros(count) if blame is None else blame
     deepest = 0
     for _ in range(nodes):
         here = stack[-1]
         deepest = max(deepest, len(stack) - 1)
         if len(stack) > count:
             return offsets, count
-        here.ways = _ways(ground, here, limit, rank)
+        here.ways = _ways(ground, here, limit, rank, blame)
         while not stack[-1].ways:
             stack.pop()
             if not stack:
@@ -186,17 +211,22 @@ def descend(ground: Ground, limit: int, rank: Any, nodes: int) -> tuple[list[int
     return None, deepest
 
 
-def _ways(ground: Ground, here: _Level, limit: int, rank: Any) -> list[int]:
+def _ways(ground: Ground, here: _Level, limit: int, rank: Any, blame: Any) -> list[int]:
     """The blocks that may come next, best last; none when some block or moment no longer fits below ``limit``."""
     np = _numpy()
 
     low = np.maximum(here.low, here.floor)
     here.low = low
     top = low + ground.size
-    if top[low < _AWAY].max() > limit:
+    high = (top > limit) & (low < _AWAY)
+    if high.any():
+        blame[high] += 1
         return []
     ground_level = np.minimum.reduceat(low[ground.members], ground.starts)
-    if ((ground_level + here.rest > limit) & (here.rest > 0)).any():
+    full = (ground_level + here.rest > limit) & (here.rest > 0)
+    if full.any():
+        waiting = ground.at(int(full.argmax()))
+        blame[waiting[low[waiting] < _AWAY]] += 1
         return []
     ways = np.flatnonzero(low < top.min())
     key = low[ways] * len(rank) + rank[ways]
@@ -218,63 +248,75 @@ def _placed(ground: Ground, here: _Level, block: int, offset: int, rank: int) ->
 
 @attrs.define(eq=False)
 class Rankings:
-    """A source of rankings: first the classic ones, then drawn at random, more often near those that came far."""
+    """A source of rankings: first the classic ones, then spells of drawn ones that learn from each other.
+
+    ``weights``: of the features in this spell. ``blamed``: how much each block was in the way.
+    """
 
     ground: Ground
     random: Any
+    blamed: Any
     number: int = 0
-    known: list[tuple[float, Any, Any]] = attrs.Factory(list[tuple[float, Any, Any]])
+    weights: Any = None
 
-    def draw(self) -> tuple[Any, Any]:
-        """(weights, noise): the next ranking."""
+    def draw(self) -> tuple[Any, int]:
+        """(the rank of each block, nodes that it is worth): the next ranking."""
         np = _numpy()
-        count = len(self.ground.size)
         number, self.number = self.number, self.number + 1
+        features = self.ground.features
         if number < len(_FIRST):
-            return np.array(_FIRST[number]), np.zeros(count)
+            return _ranks(np.array(_FIRST[number]) @ features), _CLASSIC_NODES
+        if (number - len(_FIRST)) % _SPELL == 0:
+            self.weights = self._drawn()
+            self.blamed[:] = 0
+        noise = self.random.normal(0, _NOISE, len(self.blamed))
+        return _ranks(self.weights @ _even(features) + _BLAME * np.log1p(self.blamed) + noise), _NODES
+
+    def _drawn(self) -> Any:
         pick = self.random
-        if self.known and pick.random() < 0.6:
-            _, weights, noise = self.known[int(pick.integers(len(self.known)))]
-            weights = weights * np.exp(pick.normal(0, 0.3, 5)) + pick.normal(0, 0.05, 5)
-            return weights, noise + pick.normal(0, pick.choice([0.02, 0.1]), count)
-        weights = np.array(
+        return _numpy().array(
             [
                 pick.uniform(-0.2, 1.2),
                 pick.uniform(-0.2, 1.2),
-                pick.choice([0, 1, 3, 10]) * pick.random(),
+                pick.choice([0, 1, 2]) * pick.random(),
                 pick.choice([0, 1]) * pick.random(),
                 pick.choice([0, 0, 1, -1]) * pick.random(),
             ]
         )
-        return weights, pick.normal(0, pick.choice([0, 0.05, 0.2]), count)
 
-    def ranks(self, weights: Any, noise: Any) -> Any:
-        """The rank of each block."""
-        np = _numpy()
-        order = np.argsort(noise - weights @ self.ground.features, kind="stable")
-        ranks = np.empty(len(order), np.int64)
-        ranks[order] = np.arange(len(order))
-        return ranks
+    def learn(self, blame: Any) -> None:
+        """Take in how often each block was in the way of an attempt."""
+        self.blamed *= _FADES
+        self.blamed += blame
 
-    def remember(self, reached: float, weights: Any, noise: Any) -> None:
-        """Keep a ranking that came as far as ``reached``, when it is among the best."""
-        self.known.insert(0, (reached, weights, noise))
-        self.known.sort(key=lambda item: -item[0])
-        del self.known[_KEPT:]
+
+def _ranks(weight: Any) -> Any:
+    """The rank of each block, the heaviest first."""
+    np = _numpy()
+    order = np.argsort(-weight, kind="stable")
+    ranks = np.empty(len(order), np.int64)
+    ranks[order] = np.arange(len(order))
+    return ranks
+
+
+def _even(features: Any) -> Any:
+    """The features with mean 0 and deviation 1, so that weights of all mean the same."""
+    centred = features - features.mean(axis=1, keepdims=True)
+    return centred / (centred.std(axis=1, keepdims=True) + 1e-9)
 
 
 def rankings(ground: Ground, seed: int) -> Rankings:
     """Rankings that depend on the instance and the seed alone."""
-    return Rankings(ground, _numpy().random.default_rng(seed))
+    np = _numpy()
+    return Rankings(ground, np.random.default_rng(seed), np.zeros(len(ground.size)))
 
 
 def attempt(rankings: Rankings, limit: int) -> list[int] | None:
     """Offsets in units of one attempt to stay within ``limit`` units."""
-    number = rankings.number
-    nodes = _NODES[number % len(_NODES) if number >= len(_FIRST) else 0]
-    weights, noise = rankings.draw()
-    at, reached = descend(rankings.ground, limit, rankings.ranks(weights, noise), nodes)
-    rankings.remember(reached / len(rankings.ground.size), weights, noise)
+    rank, nodes = rankings.draw()
+    blame = _numpy().zeros(len(rank))
+    at, _ = descend(rankings.ground, limit, rank, nodes, blame)
+    rankings.learn(blame)
     return at
 
 

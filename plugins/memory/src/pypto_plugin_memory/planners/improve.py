@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
+from typing import Any
 
 from pypto_plugin_memory.planners.greedy import Score, place_in_order, score
-from pypto_plugin_memory.planners.instance import UNPLACED, Instance, peak, put
+from pypto_plugin_memory.planners.instance import MANY, UNPLACED, Instance, pays, peak, put, row_of
 
 
 def improve_cost(instance: Instance, start: list[int], steps: int, seed: int = 0) -> list[int]:
@@ -17,53 +19,61 @@ def improve_cost(instance: Instance, start: list[int], steps: int, seed: int = 0
     rng = random.Random(seed)
     current, have = list(start), score(instance, start)
     best, best_score = list(start), have
-    pays = _payments(instance, current)
+    paid = [pays(instance, i, current) for i in range(instance.count)]
     for _ in range(steps):
         if best_score[0] == 0:
             break
-        paying = [i for i, paid in enumerate(pays) if paid and instance.fixed[i] < 0]
+        paying = [i for i, weight in enumerate(paid) if weight and instance.fixed[i] < 0]
         if not paying:
             break
         taken = _around(instance, current, rng.choice(paying), rng)
         trial = _again(instance, current, taken, rng)
         if trial is None:
             continue
-        changes = _changes(instance, current, trial, taken)
-        found = (have[0] + sum(change for _, change in changes) // 2, peak(instance, trial))
+        differences = changes(instance, current, trial, taken)
+        found = (have[0] + sum(change for _, change in differences) // 2, peak(instance, trial))
         if found[0] <= have[0]:
             current, have = trial, found
-            for i, change in changes:
-                pays[i] += change
+            for i, change in differences:
+                paid[i] += change
             if found < best_score:
                 best, best_score = list(trial), found
     return best
 
 
-def _payments(instance: Instance, at: list[int]) -> list[int]:
-    """What each block pays for the bytes that it shares; both blocks of a pair pay its weight."""
-    size = instance.size
-    return [
-        sum(w for j, w in pairs if at[i] < at[j] + size[j] and at[j] < at[i] + size[i])
-        for i, pairs in enumerate(instance.soft)
-    ]
-
-
-def _changes(
+def changes(
     instance: Instance, before: list[int], after: list[int], moved: list[int]
 ) -> list[tuple[int, int]]:
-    """(block, by how much it pays more) for each pair that has a moved block in it, counted once."""
-    size, done = instance.size, set[int]()
+    """(block, by how much it pays more) for both blocks of each pair that has a moved one in it."""
+    done = set[int]()
     out: list[tuple[int, int]] = []
     for i in moved:
         done.add(i)
-        old, new, mine = before[i], after[i], size[i]
-        for j, weight in instance.soft[i]:
-            if j in done:
-                continue
-            theirs, was, now = size[j], before[j], after[j]
-            change = (new < now + theirs and now < new + mine) - (old < was + theirs and was < old + mine)
-            if change:
-                out += [(i, change * weight), (j, change * weight)]
+        for j, change in _of_one(instance, before, after, i):
+            if j not in done:
+                out += [(i, change), (j, change)]
+    return out
+
+
+def _of_one(instance: Instance, before: list[int], after: list[int], i: int) -> Iterable[tuple[int, int]]:
+    """(other, by how much each of the two pays more) of the blocks with which a moved one shares bytes now or did."""
+    old, new, mine, size = before[i], after[i], instance.size[i], instance.size
+    if len(instance.soft[i]) > MANY:
+        import numpy as np  # most blocks have few
+
+        row = row_of(instance, i)
+        theirs, was, now = row.size, row.offsets(before), row.offsets(after)
+        shared: Any = (old < was + theirs) & (was < old + mine)
+        shares: Any = (new < now + theirs) & (now < new + mine)
+        change: Any = (shares.astype(np.int64) - shared) * row.weight
+        differs: Any = change.nonzero()[0]
+        return zip(row.others[differs].tolist(), change[differs].tolist(), strict=True)
+    out: list[tuple[int, int]] = []
+    for j, weight in instance.soft[i]:
+        theirs, was, now = size[j], before[j], after[j]
+        change = (new < now + theirs and now < new + mine) - (old < was + theirs and was < old + mine)
+        if change:
+            out.append((j, change * weight))
     return out
 
 
@@ -161,4 +171,4 @@ def _forward(instance: Instance, order: list[int], at: list[int], top: int, rng:
     return out
 
 
-__all__ = ["Score", "improve_cost", "lowest", "squeeze"]
+__all__ = ["Score", "changes", "improve_cost", "lowest", "squeeze"]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from operator import itemgetter
 from typing import Any
 
 import attrs
@@ -12,7 +13,8 @@ from pypto_core.ir import MemorySpace
 
 NO_LIMIT = 1 << 62
 UNPLACED = -1
-_MANY = 24
+MANY = 24
+"""From how many others on what a block pays is counted for all of them at once, by arrays."""
 
 
 @attrs.define(eq=False)
@@ -21,6 +23,7 @@ class Instance:
 
     ``hard``: blocks that may share no byte with each block. ``soft``: (block, weight) that cost when they do.
     ``joint``: blocks that may share only from the same start. ``reserved``: ranges that nobody may touch.
+    ``rows``: what ``soft`` says of a block as arrays, made when it is asked for.
     """
 
     blocks: Sequence[PlacementBlock]
@@ -33,6 +36,7 @@ class Instance:
     reserved: tuple[tuple[int, int], ...]
     capacity: int
     begin: list[int]
+    rows: dict[int, Row] = attrs.field(factory=dict, init=False)
 
     @property
     def count(self) -> int:
@@ -113,6 +117,8 @@ def put(instance: Instance, i: int, at: Sequence[int]) -> tuple[int, int] | None
     top = instance.capacity - size
     blocked = [(at[j], at[j] + instance.size[j]) for j in instance.hard[i] if at[j] >= 0]
     blocked += instance.reserved
+    if instance.fixed[i] < 0 and len(instance.soft[i]) + len(instance.joint[i]) > MANY:
+        return _cheapest(instance, i, at, blocked)
     blocked.sort()
     soft = [(at[j], at[j] + instance.size[j], w) for j, w in instance.soft[i] if at[j] >= 0]
     joint = [(at[j], at[j] + instance.size[j]) for j in instance.joint[i] if at[j] >= 0]
@@ -126,8 +132,6 @@ def put(instance: Instance, i: int, at: Sequence[int]) -> tuple[int, int] | None
             if high > cursor:
                 cursor = -(-high // align) * align
         return (0, cursor) if cursor <= top else None
-    if len(soft) + len(joint) > _MANY:
-        return _cheapest(size, align, top, blocked, soft, joint)
     best: tuple[int, int] | None = None
     for place in _candidates(align, blocked, soft, joint):
         if place > top:
@@ -146,34 +150,78 @@ def put(instance: Instance, i: int, at: Sequence[int]) -> tuple[int, int] | None
 
 
 def _cheapest(
-    size: int,
-    align: int,
-    top: int,
-    blocked: list[tuple[int, int]],
-    soft: list[tuple[int, int, int]],
-    joint: list[tuple[int, int]],
+    instance: Instance, i: int, at: Sequence[int], blocked: list[tuple[int, int]]
 ) -> tuple[int, int] | None:
     """As :func:`put` does, over all places at once: worth it where a block has many that it would pay for."""
     import numpy as np  # most blocks have few
 
-    places = np.array(_candidates(align, blocked, soft, joint), dtype=np.int64)
-    places = places[places <= top]
-    hindered = _met(places, size, [(low, high, 1) for low, high in blocked + joint])
-    starts = np.sort(np.array([low for low, _ in joint], dtype=np.int64))
+    size, align = instance.size[i], instance.align[i]
+    low, high, weight = _placed(instance, i, at)
+    joint = [(at[j], at[j] + instance.size[j]) for j in instance.joint[i] if at[j] >= 0]
+    starts = np.sort(np.array([begin for begin, _ in joint if begin % align == 0], dtype=np.int64))
+    walls = np.array(blocked + joint, dtype=np.int64).reshape(-1, 2).T
+    places = np.unique(
+        np.concatenate(([0], -(-np.concatenate((walls[1], high)) // align) * align, starts)).astype(np.int64)
+    )
+    places = places[places <= instance.capacity - size]
+    hindered = _met(places, size, walls[0], walls[1], np.ones_like(walls[0]))
     hindered = hindered - (np.searchsorted(starts, places, "right") - np.searchsorted(starts, places, "left"))
     places = places[hindered == 0]
     if not len(places):
         return None
-    cost = _met(places, size, soft)
+    cost = _met(places, size, low, high, weight)
     first = int(cost.argmin())
     return int(cost[first]), int(places[first])
 
 
-def _met(places: Any, size: int, spans: list[tuple[int, int, int]]) -> Any:
+@attrs.frozen(eq=False)
+class Row:
+    """The blocks that one would pay for, as arrays. ``offsets``: theirs, of those of all blocks."""
+
+    others: Any
+    size: Any
+    weight: Any
+    offsets: Callable[[Sequence[int]], Any]
+
+
+def row_of(instance: Instance, i: int) -> Row:
+    """What ``soft`` says of a block."""
+    import numpy as np  # most blocks have few
+
+    row = instance.rows.get(i)
+    if row is None:
+        others, weight = np.array(instance.soft[i], dtype=np.int64).reshape(-1, 2).T
+        names = others.tolist()
+        pick: Callable[[Any], Any] = (
+            itemgetter(*names) if len(names) > 1 else lambda at: [at[j] for j in names]
+        )
+        size = np.array([instance.size[j] for j in names], dtype=np.int64)
+        row = Row(others, size, weight, lambda at: np.array(pick(at), dtype=np.int64))
+        instance.rows[i] = row
+    return row
+
+
+def _placed(instance: Instance, i: int, at: Sequence[int]) -> tuple[Any, Any, Any]:
+    """(begin, end, weight) of the blocks that ``i`` would pay for and that have their place."""
+    row = row_of(instance, i)
+    low = row.offsets(at)
+    there = low >= 0
+    return low[there], (low + row.size)[there], row.weight[there]
+
+
+def pays(instance: Instance, i: int, at: Sequence[int]) -> int:
+    """The summed weight of the blocks that block ``i`` shares bytes with; all have their places."""
+    mine, size = at[i], instance.size
+    if len(instance.soft[i]) > MANY:
+        low, high, weight = _placed(instance, i, at)
+        return int(weight[(mine < high) & (low < mine + size[i])].sum())
+    return sum(w for j, w in instance.soft[i] if mine < at[j] + size[j] and at[j] < mine + size[i])
+
+
+def _met(places: Any, size: int, low: Any, high: Any, weight: Any) -> Any:
     """The summed weight of the spans that each place shares bytes with: of those begun, less those that end before."""
     import numpy as np
 
-    low, high, weight = np.array(spans, dtype=np.int64).reshape(-1, 3).T
     by_low, by_high = low.argsort(), high.argsort()
     begun = np.concatenate(([0], weight[by_low].cumsum()))
     ended = np.concatenate(([0], weight[by_high].cumsum()))
@@ -224,13 +272,7 @@ def _free(place: int, size: int, blocked: list[tuple[int, int]], joint: list[tup
 
 def total_cost(instance: Instance, at: Sequence[int]) -> int:
     """The summed weight of soft pairs that share bytes."""
-    size = instance.size
-    return sum(
-        weight
-        for i, pairs in enumerate(instance.soft)
-        for j, weight in pairs
-        if i < j and at[i] < at[j] + size[j] and at[j] < at[i] + size[i]
-    )
+    return sum(pays(instance, i, at) for i in range(instance.count)) // 2
 
 
 def peak(instance: Instance, at: Sequence[int]) -> int:
