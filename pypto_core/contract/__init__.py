@@ -3,6 +3,7 @@
 from pypto_core.contract.backend import Backend
 from pypto_core.contract.codes import CodePage
 from pypto_core.contract.command import Command
+from pypto_core.contract.devices import Device, DistributedValue
 from pypto_core.contract.emission import EmitContext, Operand, Recipe, names_of, types_of
 from pypto_core.contract.entry import entry_function
 from pypto_core.contract.executor import (
@@ -62,6 +63,8 @@ __all__ = [
     "Command",
     "CoreCounts",
     "CostModel",
+    "Device",
+    "DistributedValue",
     "EmitContext",
     "Engine",
     "ExecContext",

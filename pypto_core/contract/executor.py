@@ -15,6 +15,7 @@ import attrs
 from pypto_core.contract.passes import load_reference
 
 if TYPE_CHECKING:
+    from pypto_core.contract.devices import Device
     from pypto_core.diagnostics import UserError
     from pypto_core.ir import Call, DataType, Expr, MemorySpace, PipeType, Type
 
@@ -149,6 +150,11 @@ class ExecContext(Protocol):
         ...
 
     @property
+    def device(self) -> Device:
+        """The device that the call runs on."""
+        ...
+
+    @property
     def run_state(self) -> dict[str, Any]:
         """What operators keep between calls, as long as the block runs; keys begin with a plugin's name."""
         ...
@@ -202,7 +208,8 @@ class OpExecutor:
     ``touches``: same arguments, gives the :class:`Touch` of each access where it is not simply all that is valid; the
     data of tiles is then undefined outside of what is read. ``pipe``: where it runs, when the backend does not know.
     ``cycles``: same arguments, the time it takes there; it is asked when the operator is done, and of ``ctx`` it may
-    use ``call``, ``block`` and ``error`` only.
+    use ``call``, ``block`` and ``error`` only. ``waits``: it may wait for other devices, by ``ctx.device``; the blocks
+    of a launch then run beside each other.
     """
 
     op: str
@@ -210,6 +217,7 @@ class OpExecutor:
     touches: Callable[..., tuple[Touch, ...]] | str | None = None
     pipe: PipeType | None = None
     cycles: Callable[..., float] | str | None = None
+    waits: bool = False
 
     def load(self) -> Callable[..., Any]:
         """The function behind ``values``, importing its module when it was given by name."""

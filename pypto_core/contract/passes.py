@@ -117,6 +117,8 @@ class PassContract:
     touches: frozenset[str] = attrs.field(default=frozenset(), converter=_names)
 
     def __attrs_post_init__(self) -> None:
+        if not self.name or not all(self.runs):
+            raise ValueError("a pass and each of its instances need a name that is not empty")
         if not self.runs:
             object.__setattr__(self, "runs", (self.name,))
         if len(set(self.runs)) != len(self.runs):

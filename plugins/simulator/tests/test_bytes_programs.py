@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from bytes_kit import COUNT, check, cube_kernel, host, inputs_of, planned, targets
+from bytes_kit import COUNT, TARGETS, check, cube_kernel, host, inputs_of, planned, targets
 from wide_kernels import wide_kernel
 
 from pypto_core.language import parse
@@ -124,3 +124,82 @@ def test_blocks_have_memories_of_their_own() -> None:
     host().engine("bytes").load()(program, inputs_of(program, 0), block_num=3, recorder=steps.append)
     assert {step.block.index for step in steps} == {0, 1, 2}
     assert {step.block.count for step in steps} == {3}
+
+
+@pytest.mark.parametrize(
+    ("call", "wanted", "read"),
+    [
+        ("row_expand(shape, pl.load(c, [0, 0], [8, 1]))", np.arange(8)[:, None], 8 * 4),
+        ("col_expand(shape, pl.load(r, [0, 0], [1, 16]))", np.arange(16)[None, :], 16 * 4),
+        ("expands(shape, 3.5)", np.array(3.5), 0),
+    ],
+)
+def test_a_tile_that_gives_its_extents_need_not_be_filled(call: str, wanted: Any, read: int) -> None:
+    steps: list[Any] = []
+    program = parse(f"""
+import pypto_core.language as pl
+
+@pl.program
+class P:
+    @pl.function(type=pl.FunctionType.InCore)
+    def main(
+        self,
+        c: pl.Tensor[[8, 1], pl.FP32],
+        r: pl.Tensor[[1, 16], pl.FP32],
+        out: pl.Out[pl.Tensor[[8, 16], pl.FP32]],
+    ):
+        shape = pl.create_tile([8, 16], pl.FP32)
+        pl.store(pl.{call}, [0, 0], out)
+""")
+    inputs = {"c": np.arange(8, dtype=np.float32)[:, None], "r": np.arange(16, dtype=np.float32)[None, :]}
+    for backend, planner in targets(0):
+        after, where = planned(program, backend, planner)
+        ran = host().engine("bytes").load()(after, inputs, recorder=steps.append, **where)
+        assert np.array_equal(ran.outputs["out"], np.broadcast_to(wanted, (8, 16)))
+    spreads = [step for step in steps if "expand" in step.op]
+    assert spreads and all(sum(p.stop - p.start for p in step.reads) == read for step in spreads)
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype"), [((5, 7), "FP32"), ((1, 50), "FP16"), ((9, 3), "FP16"), ((17, 40), "FP32")]
+)
+def test_rows_that_fill_no_blocks_of_storage(shape: tuple[int, int], dtype: str) -> None:
+    """Windows, casts, columns and rows of odd extents: what numpy says, on every machine under every planner."""
+    rows, cols = shape
+    program = parse(f"""
+import pypto_core.language as pl
+
+@pl.program
+class P:
+    @pl.function(type=pl.FunctionType.InCore)
+    def main(
+        self,
+        x: pl.Tensor[[{3 * rows}, {cols}], pl.{dtype}],
+        out: pl.Out[pl.Tensor[[{3 * rows}, {cols}], pl.{dtype}]],
+        tops: pl.Out[pl.Tensor[[{3 * rows}, 1], pl.{dtype}]],
+        low: pl.Out[pl.Tensor[[1, {cols}], pl.FP32]],
+    ):
+        least = pl.tile.full([1, {cols}], pl.FP32, 100.0)
+        for i in pl.pipeline(3, stage=2):
+            t = pl.load(x, [i * {rows}, 0], [{rows}, {cols}])
+            scratch = pl.create_tile([{rows}, {cols}], pl.{dtype})
+            top = pl.row_max(t, scratch)
+            half = pl.reshape(pl.mul(pl.reshape(top, [1, {rows}]), 0.5), [{rows}, 1])
+            pl.store(pl.row_expand_sub(t, half), [i * {rows}, 0], out)
+            pl.store(top, [i * {rows}, 0], tops)
+            last = pl.tile.slice(t, [1, {cols}], [{rows - 1}, 0])
+            least = pl.minimum(least, {"last" if dtype == "FP32" else "pl.cast(last, pl.FP32)"})
+        pl.store(least, [0, 0], low)
+""")
+    x = np.random.default_rng(3).standard_normal((3 * rows, cols)).astype(f"float{dtype[2:]}")
+    tops = x.max(axis=1, keepdims=True)
+    wanted = {
+        "out": x - tops * x.dtype.type(0.5),
+        "tops": tops,
+        "low": x[rows - 1 :: rows].min(axis=0)[None, :],
+    }
+    for backend, planner in TARGETS:
+        after, where = planned(program, backend, planner)
+        found = host().engine("bytes").load()(after, {"x": x}, **where).outputs
+        for name, value in wanted.items():
+            assert np.array_equal(found[name], value.astype(found[name].dtype)), name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from textwrap import indent
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import pypto_core.language as pl
 from pypto_core.diagnostics import Span, UserError
 from pypto_core.ir import (
     INDEX_ONE,
@@ -61,8 +63,10 @@ from pypto_core.ir import (
     mul,
     scalar_type,
     seq,
+    walk_stmts,
 )
 from pypto_core.testing import build as b
+from pypto_plugin_simulator.trips import least_per_trip, trips_of
 from pypto_plugin_simulator.values import run
 
 INDEX = scalar_type(DataType.INDEX)
@@ -114,6 +118,13 @@ def test_int32_arithmetic_wraps_and_floors(cls: type[BinaryExpr], a: int, c: int
         (Add(const(127, I8), const(1, I8), I8), -128),
         (Sub(const(0, U8), const(1, U8), U8), 255),
         (Neg(const(-128, I8), I8), -128),
+        (const(300, I8), 44),
+        (lt(const(300, I8), const(100, I8)), True),
+        (FloorDiv(const(-128, I8), const(-1, I8), I8), -128),
+        (FloorMod(const(-128, I8), const(-1, I8), I8), 0),
+        (Cast(ConstFloat(float("nan")), I32), 0),
+        (Cast(ConstFloat(float("inf")), I8), 127),
+        (Cast(ConstFloat(float("-inf")), U8), 0),
         (FloatDiv(const(-7, INDEX), const(2, INDEX), INDEX), -3),
         (FloorDiv(const(-7, INDEX), const(2, INDEX), INDEX), -4),
         (FloorMod(const(-7, INDEX), const(2, INDEX), INDEX), 1),
@@ -284,6 +295,33 @@ def test_several_results() -> None:
     assert run(b.program(pair, main), entry="main").returns == (20, 11)
 
 
+TASK_IDS = """
+@pl.function(type=pl.FunctionType.Orchestration)
+def main(x: pl.Tensor[[4, 8], pl.FP32], n: pl.Scalar[pl.INDEX], out: pl.Out[pl.Tensor[[4, 8], pl.FP32]]):
+    last = pl.system.task_invalid()
+    tids = pl.array.create(2, pl.TASK_ID)
+    for i in pl.range(n):
+        with pl.SCOPE as tid:
+            out[2 * i : 2 * i + 2, :] = pl.neg(x[2 * i : 2 * i + 2, :])
+        tids[i] = tid
+        last = tid
+    found = pl.system.task_is_valid(last)
+    with pl.at(level=pl.Level.CORE_GROUP, deps=[tids, last]):
+        if found:
+            out[3:4, :] = x[3:4, :]
+    return out
+"""
+
+
+@pytest.mark.parametrize("scope", ["at(level=pl.Level.CORE_GROUP)", "spmd(1)"])
+def test_the_task_of_a_scope_has_an_id_afterwards(scope: str) -> None:
+    program = pl.parse(TASK_IDS.replace("SCOPE", scope))
+    data = np.arange(32, dtype=np.float32).reshape(4, 8)
+    assert np.array_equal(run(program, [data, 2]).outputs["out"], [*-data[:3], data[3]])
+    untouched = np.ones_like(data)
+    assert np.array_equal(run(program, [data, 0, untouched]).outputs["out"], untouched)
+
+
 def test_submitted_tasks_run_where_they_are_submitted() -> None:
     kernel = adder()
     x, out = b.tensor("x", (2, 4)), b.tensor("out", (2, 4))
@@ -354,3 +392,86 @@ def test_local_arrays() -> None:
     more = b.let("b", b.op("array.update_element", array.var, ConstInt(1), const(7, I32)))
     got = b.let("g", b.op("array.get_element", more.var, ConstInt(1)))
     assert returns([array, more, got, b.ret(got.var)]) == (7,)
+
+
+@pytest.mark.parametrize("called", [False, True])
+def test_a_function_without_a_body_is_not_run(called: bool) -> None:
+    """``...`` stands for code that only the machine has: it is not a function that does nothing."""
+
+    @pl.program
+    class Outside:
+        @pl.function(type=pl.FunctionType.InCore)
+        def outside(self, x: pl.Tensor[[4, 4], pl.FP32], out: pl.Out[pl.Tensor[[4, 4], pl.FP32]]): ...
+
+        @pl.function(type=pl.FunctionType.Orchestration)
+        def main(self, x: pl.Tensor[[4, 4], pl.FP32], out: pl.Out[pl.Tensor[[4, 4], pl.FP32]]):
+            self.outside(x, out)
+
+    inputs = {"x": np.ones((4, 4), np.float32)}
+    with pytest.raises(UserError, match="'outside' has no body") as caught:
+        run(Outside, inputs, "main" if called else "outside")
+    assert caught.value.diagnostics[0].code == "SIM-004"
+    assert ("self.outside(x, out)" in caught.value.render()) is called
+
+
+LONG = """
+@pl.function
+def main(n: pl.Scalar[pl.INDEX], m: pl.Scalar[pl.INDEX]):
+    a = n
+{body}
+    return a
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "steps"),
+    [
+        # A trip is a step, each statement in it is one, and so is a sequence of several.
+        ("for i in pl.range(9223372036854775807):\n    a = a + i", 2 * (2**63 - 1)),
+        ("for i in pl.range(0, 100, 7):\n    a = a + i", 15 * 2),
+        ("for i in pl.range(100, 0, -7):\n    a = a + i", 15 * 2),
+        ("for i in pl.range(0, -100):\n    a = a + i", 0),
+        ("for i in pl.range(10):\n    a = a + i\n    a = a - 1", 10 * 4),
+        ("for i in pl.range(10):\n    for j in pl.range(1000000):\n        a = a + j", 10 * (2 + 2 * 10**6)),
+        ("for i in pl.range(10):\n    for j in pl.range(i, 1000000):\n        a = a + j", 10 * 2),
+        ("for i in pl.range(10):\n    if a > n:\n        a = a + 1\n        a = a + 2", 10 * 2),
+    ],
+)
+def test_a_loop_that_can_not_end_in_time_is_not_begun(body: str, steps: int) -> None:
+    program = pl.parse(LONG.format(body=indent(body, "    ")))
+    [loop] = [stmt for stmt in walk_stmts(program.body) if isinstance(stmt, ForStmt)][:1]
+    trips = trips_of(loop.start.value, loop.stop.value, loop.step.value)
+    assert trips * least_per_trip(loop) == steps
+    # Before it stand the function's body, an assignment and the loop.
+    if steps:
+        with pytest.raises(UserError, match=f"takes {trips} trips") as caught:
+            run(program, {"n": 0, "m": 0}, max_steps=steps + 2)
+        assert caught.value.diagnostics[0].code == "SIM-005"
+        assert "--max-steps" in caught.value.diagnostics[0].remedy
+
+
+@pytest.mark.parametrize("limit", [0, 1, 2, 3, 40])
+def test_the_estimate_is_a_lower_bound(limit: int) -> None:
+    """Whatever fits the limit runs as it did: the count of a run is never below the estimate of its loops."""
+    body = "for i in pl.range(3):\n    for j in pl.range(2):\n        a = a + j\n    a = a - 1"
+    program = pl.parse(LONG.format(body=indent(body, "    ")))
+    [loop, _] = [stmt for stmt in walk_stmts(program.body) if isinstance(stmt, ForStmt)]
+    # By hand: a sequence, the inner loop with two trips of a statement each, a statement, and the trip itself.
+    assert least_per_trip(loop) == 1 + 1 + (1 + 2 * 2) + 1
+    exact = 1 + 1 + 1 + 3 * 8 + 1
+    assert run(program, {"n": 0, "m": 0}, max_steps=exact + limit).returns == (0,)
+
+
+@pytest.mark.parametrize("way_out", ["break", "return a"])
+def test_a_loop_with_a_way_out_is_begun(way_out: str) -> None:
+    body = f"for i in pl.range(9223372036854775807):\n    a = a + i\n    if a > 10:\n        {way_out}"
+    program = pl.parse(LONG.format(body=indent(body, "    ")))
+    assert run(program, {"n": 0, "m": 0}).returns == (15,)
+
+
+def test_what_is_skipped_is_not_counted() -> None:
+    body = "for i in pl.range(10):\n    if a >= 0:\n        continue\n    a = a + 1\n    a = a + 1"
+    program = pl.parse(LONG.format(body=indent(body, "    ")))
+    [loop] = [stmt for stmt in walk_stmts(program.body) if isinstance(stmt, ForStmt)]
+    assert least_per_trip(loop) == 1
+    assert run(program, {"n": 0, "m": 0}).returns == (0,)

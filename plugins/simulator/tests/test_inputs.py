@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pypto_core.contract import ArrayValue, ExecContext, OpExecutor
-from pypto_core.diagnostics import InternalError, Span, UserError
+from pypto_core.diagnostics import ArgumentError, InternalError, Span, UserError
 from pypto_core.host import PluginInfo, hookimpl, load_host
 from pypto_core.ir import (
     AssignStmt,
@@ -18,6 +18,8 @@ from pypto_core.ir import (
     ParamDirection,
     TileType,
     Var,
+    add,
+    floordiv,
     mul,
     scalar_type,
 )
@@ -71,6 +73,25 @@ def test_inputs_that_do_not_fit(inputs: Any, message: str) -> None:
         run(doubler(), inputs)
 
 
+@pytest.mark.parametrize("engine", ["values", "bytes", "time"])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"program": 7}, "program of run takes Program or Function, not 7 (int)"),
+        ({"inputs": 7}, "inputs of run takes a mapping or a list, not 7 (int)"),
+        ({"entry": 7}, "entry of run takes text or None, not 7 (int)"),
+        ({"host": "here"}, "host of run takes Host or None, not 'here' (str)"),
+        ({"max_steps": "9"}, "max_steps of run takes a whole number, not '9' (str)"),
+        ({"block_num": 1.5}, "block_num of run takes a whole number, not 1.5 (float)"),
+    ],
+)
+def test_arguments_of_the_wrong_type(engine: str, arguments: dict[str, Any], message: str) -> None:
+    usual = {"program": doubler(), "inputs": [DATA]}
+    with pytest.raises(ArgumentError) as caught:
+        load_host().engine(engine).load()(**(usual | arguments))
+    assert caught.value.message == message
+
+
 def test_the_remedy_for_a_wrong_format_works() -> None:
     with pytest.raises(UserError) as caught:
         run(doubler(dtype=DataType.BF16), [DATA])
@@ -90,6 +111,12 @@ def test_symbolic_extents_agree() -> None:
     assert run(wide, [DATA]).outputs["out"].shape == (8, 4)
     with pytest.raises(UserError, match="an extent of 'out' is 7, its parameter's type says 8"):
         run(wide, [DATA, np.zeros((7, 4), np.float32)])
+    narrow = doubler(mul(add(m, -2), 2), out_rows=m)
+    assert run(narrow, [np.vstack([DATA, DATA])]).outputs["out"].shape == (6, 4)
+    with pytest.raises(UserError, match="an extent of 'x' is 7, its parameter's type says 6"):
+        run(narrow, [np.vstack([DATA, DATA[:3]])])
+    with pytest.raises(UserError, match="'M // 2' is 4 in the argument for 'x', which leaves open what"):
+        run(doubler(floordiv(m, 2), out_rows=m), [DATA])
     free = doubler(4, out_rows=Var("K", INDEX))
     with pytest.raises(UserError, match="don't follow from the inputs"):
         run(free, [DATA])

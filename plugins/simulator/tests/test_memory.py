@@ -242,16 +242,16 @@ def test_sources() -> None:
 
 
 def test_views(run_op: Any, given_array: Any) -> None:
-    array = np.arange(24, dtype=np.float32).reshape(4, 6)
+    array = np.arange(96, dtype=np.float32).reshape(4, 24)
     x = given_array(array, DataType.FP32)
-    assert np.array_equal(run_op("tile.reshape", x, (3, 8)), array.reshape(3, 8))
+    assert np.array_equal(run_op("tile.reshape", x, (6, 16)), array.reshape(6, 16))
     assert np.array_equal(run_op("tile.transpose_view", x), array.T)
     assert np.array_equal(run_op("tile.transpose", x, 0, 1), array.T)
     assert np.array_equal(run_op("tile.move", x, target_memory=MemorySpace.Mat), array)
     assert np.array_equal(run_op("tile.concat", x, x), np.hstack([array, array]))
-    part = given_array(array, DataType.FP32, (2, 6))
-    flat = run_op("tile.reshape", part, (1, 24))  # two whole rows are the first twelve elements
-    assert np.array_equal(flat[0, :12], array[:2].ravel()) and np.isnan(flat[0, 12:]).all()
+    part = given_array(array, DataType.FP32, (2, 24))
+    flat = run_op("tile.reshape", part, (1, 96))  # two whole rows are the first half of the elements
+    assert np.array_equal(flat[0, :48], array[:2].ravel()) and np.isnan(flat[0, 48:]).all()
     narrow = run_op("tile.set_validshape", x, 2, 3)
     assert np.array_equal(narrow, array)  # looked at, not changed
 
@@ -294,6 +294,18 @@ def test_dropped_axes_and_extents(run_op: Any, given_array: Any) -> None:
     assert np.array_equal(run_op("tensor.slice", x, (1, 3, 4), (1, 0, 0), (), (0,)), array[1])
     assert np.array_equal(run_op("tensor.reshape", x, (6, 4)), array.reshape(6, 4))
     assert run_op("tensor.dim", x, 2) == 4
+
+
+def test_an_element_that_is_not_there() -> None:
+    x, at = b.tensor("x", (2, 3, 4)), index("at")
+    part = b.let("part", b.op("tensor.slice", x, b.dims(1, 3, 4), b.dims(at, 0, 0), b.dims(), b.dims(0)))
+    kernel = b.function("f", [x, at], [part, b.ret(part.var)], returns=[part.var.type])
+    array = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    assert np.array_equal(run(kernel, [array, 1]).returns[0], array[1])
+    for wrong in (2, 7):
+        with pytest.raises(UserError, match=f"index {wrong} on axis 0 is outside of the extent 2") as caught:
+            run(kernel, [array, wrong])
+        assert caught.value.diagnostics[0].code == "SIM-006"
 
 
 def test_symbolic_windows_in_a_loop() -> None:

@@ -63,11 +63,15 @@ _SINGLE: dict[str, str] = {
     "array.create": "queries:array_create",
     "array.get_element": "queries:array_get",
     "array.update_element": "queries:array_update",
+    "prefetch.make_context": "queries:handle",
     "system.reserve_buffer": "queries:handle",
     "system.task_dummy": "queries:task",
     "system.task_invalid": "queries:no_task",
     "system.task_is_valid": "queries:is_task",
 }
+
+HINTS = ("prefetch.async_prefetch",)
+"""Operators that neither compute nor order anything."""
 
 ORDER_ONLY = tuple(
     f"system.{name}"
@@ -83,6 +87,7 @@ _TOUCHES: dict[str, tuple[str, ...]] = {
     "store": ("tile.store",),
     "assemble": ("tile.assemble",),
     "create": ("tile.create",),
+    "spread": _names("tile.row_expand tile.col_expand tile.expands"),
     "extract": ("tile.extract",),
     "read": ("tile.read",),
     "write": ("tile.write",),
@@ -103,7 +108,7 @@ def meanings() -> dict[str, str]:
     for name, target in _RENAMED.items():
         table |= {f"{space}.{name}": f"{_PACKAGE}.{target}" for space in ("tile", "tensor")}
     table |= {name: f"{_PACKAGE}.{target}" for name, target in _SINGLE.items()}
-    table |= dict.fromkeys(ORDER_ONLY, f"{_PACKAGE}.queries:nothing")
+    table |= dict.fromkeys((*HINTS, *ORDER_ONLY), f"{_PACKAGE}.queries:nothing")
     return dict(sorted(table.items()))
 
 

@@ -35,13 +35,15 @@ PAGES = (
         "SIM-004",
         "nothing the simulator can run",
         "A statement or expression has no meaning outside of the machine, such as text in another language for the "
-        "host. Run a kernel of the program by itself, `pypto run FILE --entry NAME`.",
+        "host, or a function whose body is `...`. Run a kernel of the program by itself, with "
+        "`pypto run FILE --entry NAME`.",
     ),
     CodePage(
         "SIM-005",
         "a run without end",
-        "More steps were taken than the limit allows, a loop has step zero, or a function calls itself. "
-        "Check the loop's end, or raise the limit with `max_steps`.",
+        "More steps were taken than the limit allows, a loop is sure to take more, a loop has step zero, a function "
+        "calls itself, or a block waits at `syncall` for one that has ended. Check the loop's end, raise the limit "
+        "with `--max-steps` or `max_steps=`, or let all blocks come by the same `syncall`.",
     ),
     CodePage(
         "SIM-006",
@@ -142,6 +144,29 @@ PAGES = (
         "Elements are read in another order than they were written in: rows of an accumulator at another pitch, "
         "or a reshape of a tile with gaps or boxes. Make the accumulator compact, or move the tile to a plain "
         "layout first.",
+    ),
+    CodePage(
+        "SIM-020",
+        "devices that wait for ever",
+        "Devices wait for signals or for launches on each other, and none is left that could give one. The message "
+        "names each device that waits, where, what it wants and what the signal holds. Usual reasons: the signal "
+        "went to another element or device, was replaced instead of added to, or each device waits before it "
+        "notifies the other.",
+    ),
+    CodePage(
+        "SIM-021",
+        "a race between devices",
+        "Two devices use the same elements of a window, at least one of them writes, and no signal orders the two: "
+        "the result is up to chance. The writer has to notify the other after it has written, and the other to wait "
+        "for that before it reads; a reader tells the writer in the same way when the elements may be overwritten. "
+        "`pld.tensor.barrier` does both for all devices.",
+    ),
+    CodePage(
+        "SIM-022",
+        "a device that is not there",
+        "A kernel is launched on a device, or refers to a peer, that the run does not have, or code runs where it "
+        "has no device. The number of devices is the option `world_size` of a run and `--ranks` of `pypto run`; "
+        "windows are allocated by host functions, and kernels that use them are launched with `device=`.",
     ),
 )
 """One page per code."""

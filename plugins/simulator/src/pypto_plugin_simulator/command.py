@@ -15,6 +15,7 @@ from pypto_core.diagnostics import UserError, render
 from pypto_core.host import load_host
 from pypto_core.ir import Function, ScalarType, TensorType, Var, base_name
 from pypto_core.run import as_program, compile, write_file
+from pypto_plugin_simulator.interpreter import DEFAULT_MAX_STEPS
 from pypto_plugin_simulator.timing.engine import SYNC, run
 from pypto_plugin_simulator.timing.report import TimeReport
 
@@ -29,6 +30,13 @@ from pypto_plugin_simulator.timing.report import TimeReport
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of random inputs."
 )
 @click.option("--blocks", type=click.IntRange(min=1), default=1, show_default=True, help="Blocks to launch.")
+@click.option(
+    "--max-steps",
+    type=click.IntRange(min=1),
+    default=DEFAULT_MAX_STEPS,
+    show_default=True,
+    help="Statements after which a run is stopped.",
+)
 @click.option(
     "--sync",
     type=click.Choice(SYNC),
@@ -54,6 +62,7 @@ def command(
     inputs: Path | None,
     seed: int,
     blocks: int,
+    max_steps: int,
     sync: str,
     trace: Path | None,
     picture: Path | None,
@@ -84,6 +93,7 @@ def command(
             sync=sync,
             host=host,
             block_num=blocks,
+            max_steps=max_steps,
         ).report["time"]
     if trace is not None:
         from pypto_plugin_simulator.timing.chrome import trace_events

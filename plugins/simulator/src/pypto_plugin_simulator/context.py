@@ -9,9 +9,18 @@ from typing import TYPE_CHECKING, Any, Protocol
 import attrs
 import numpy as np
 
-from pypto_core.contract import ArrayValue, BlockPosition, OpExecutor, TileStorage, load_reference
+from pypto_core.contract import (
+    ArrayValue,
+    BlockPosition,
+    Device,
+    DistributedValue,
+    OpExecutor,
+    TileStorage,
+    load_reference,
+)
 from pypto_core.diagnostics import DiagnosticError, InternalError, UserError
 from pypto_core.ir import Call, DataType, Expr, Op, TensorType, TileType, Type
+from pypto_core.ops import is_view
 from pypto_plugin_simulator.catalogue import executors
 from pypto_plugin_simulator.formats import Array, numpy_dtype, poisoned
 from pypto_plugin_simulator.frame import Frame
@@ -56,6 +65,12 @@ class Context:
     def block(self) -> BlockPosition:
         """Where in the launch the call runs."""
         return self.frame.block
+
+    @property
+    def device(self) -> Device:
+        """The device that the call runs on; what it says is about this call."""
+        self.run.device.span = self.call.span
+        return self.run.device
 
     @property
     def run_state(self) -> dict[str, Any]:
@@ -133,6 +148,15 @@ class Meanings:
             )
         return self.known.setdefault(name, found)
 
+    def waiting(self) -> frozenset[str]:
+        """The operators that may have to wait for other devices."""
+        host = self.host
+        if host is None:
+            from pypto_core.host import load_host
+
+            host = load_host()
+        return frozenset(name for name, executor in host.executors.items() if executor.waits)
+
     def touches(self, call: Call) -> Any:
         """The function of the call's executor that says what is touched; None where that is all that is valid."""
         executor = self.executor(call)
@@ -149,7 +173,25 @@ class Meanings:
         meaning = self.loaded.get(call.op.name)
         if meaning is None:
             meaning = self.loaded.setdefault(call.op.name, self.executor(call).load())
-        return self.guarded(context, meaning, operands)
+        value = self.guarded(context, meaning, operands)
+        if isinstance(value, DistributedValue) and is_view(call):
+            return self._view_everywhere(context, meaning, value, operands)
+        return value
+
+    def _view_everywhere(
+        self, context: Context, meaning: Any, value: DistributedValue, operands: tuple[Any, ...]
+    ) -> DistributedValue:
+        """The same look at what each device has."""
+        source, rest = operands[0], operands[1:]
+        parts = tuple(
+            self.guarded(context, meaning, (source.on(rank), *rest)).data for rank in range(len(source.parts))
+        )
+        if value.data.size and not np.may_share_memory(value.data, source.data):
+            raise context.error(
+                "this look at a distributed tensor is a copy, which no other device sees",
+                remedy="take the window of the tensor itself, and reshape what is loaded from it",
+            )
+        return attrs.evolve(value, parts=parts)
 
     def guarded(self, context: Context, function: Any, operands: tuple[Any, ...]) -> Any:
         """What a function of an executor gives; its errors become errors at the call."""

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from pypto_core.contract import ArrayValue, RunResult
+from pypto_core.contract import ArrayValue, DistributedValue, RunResult
 from pypto_core.diagnostics import UserError
 from pypto_core.ir import (
     DataType,
+    DistributedTensorType,
     Function,
     ParamDirection,
     ScalarType,
@@ -127,6 +128,13 @@ def _argument(param: Var, value: Any) -> Any:
             span=param.span,
             remedy=f"convert it with array.astype({wanted.name!r})",
         )
+    return _tensor_value(kind, array)
+
+
+def _tensor_value(kind: TensorType | TileType, array: Array) -> ArrayValue:
+    """An array of a parameter's type; a distributed tensor has no other part where a run begins with a kernel."""
+    if isinstance(kind, DistributedTensorType):
+        return DistributedValue(array, kind.dtype, array.shape, array.shape, is_tensor=True, parts=(array,))
     return ArrayValue(array, kind.dtype, array.shape, array.shape, isinstance(kind, TensorType))
 
 
@@ -150,8 +158,7 @@ def _make_outputs(function: Function, arguments: list[Any], run: Interpreter) ->
             continue
         assert isinstance(param.type, TensorType)
         shape = tuple(_extent(run, frame, param, dim) for dim in param.type.shape)
-        dtype = param.type.dtype
-        arguments[index] = ArrayValue(poisoned(shape, dtype), dtype, shape, shape, is_tensor=True)
+        arguments[index] = _tensor_value(param.type, poisoned(shape, param.type.dtype))
 
 
 def _extent(run: Interpreter, frame: Frame, param: Var, dim: Any) -> int:

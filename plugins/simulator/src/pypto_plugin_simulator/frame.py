@@ -19,6 +19,8 @@ from pypto_core.ir import (
     Var,
     base_name,
 )
+from pypto_core.ops import extent_text
+from pypto_plugin_simulator.extents import learn
 from pypto_plugin_simulator.formats import scalar_of
 
 
@@ -54,6 +56,8 @@ def bind_parameters(
 ) -> list[tuple[Expr, int, str]]:
     """Give the parameters of ``frame``'s function their values, and the symbolic extents theirs.
 
+    Extents that are a parameter's own come first; what is still unknown is learnt from composite ones.
+
     ``params``: the parameters that ``arguments`` belong to, all of them when None.
 
     Returns the composite extents (``M * 2``) with the extent found and the parameter's name, to be compared once they
@@ -80,6 +84,13 @@ def bind_parameters(
             _check_format(name, kind, value, span)
             composite += _bind_extents(frame, name, kind.shape, value.shape, span)
             _bind_valid(frame, kind, value)
+    for dim, extent, name in learn(composite, frame.env):
+        raise UserError(
+            f"'{extent_text(dim)}' is {extent} in the argument for '{name}', which leaves open what its variables are",
+            code="SIM-003",
+            span=span,
+            remedy="give some parameter an extent that is the variable alone, or a sum or product with it",
+        )
     return composite
 
 

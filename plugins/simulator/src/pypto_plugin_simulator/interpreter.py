@@ -7,13 +7,15 @@ functions and launches over blocks are the same for all.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
 
-from pypto_core.contract import BlockPosition
+from pypto_core.contract import ArrayValue, BlockPosition
 from pypto_core.diagnostics import DiagnosticError, Span, UserError
 from pypto_core.ir import (
+    DEVICE,
     AssignStmt,
     BinaryExpr,
     BreakStmt,
@@ -34,10 +36,12 @@ from pypto_core.ir import (
     InCoreScopeStmt,
     InlineStmt,
     IterArg,
+    Level,
     MakeTuple,
     ParamDirection,
     ReturnStmt,
     RuntimeScopeStmt,
+    ScalarType,
     ScopeStmt,
     SeqStmts,
     SplitAivScopeStmt,
@@ -49,17 +53,31 @@ from pypto_core.ir import (
     Var,
     WhileStmt,
     YieldStmt,
+    flatten,
 )
-from pypto_plugin_simulator.formats import scalar_of
+from pypto_core.ops import is_view
+from pypto_plugin_simulator.blocks import BARRIER, Block, meets, run_together
+from pypto_plugin_simulator.devices.world import SimulatedDevice, World, is_promised, settled
+from pypto_plugin_simulator.formats import scalar_of, wrap
 from pypto_plugin_simulator.frame import Frame, bind_parameters, mismatch
 from pypto_plugin_simulator.scalars import BINARY, UNARY, binary, unary
+from pypto_plugin_simulator.trips import least_per_trip, trips_of
+
+if TYPE_CHECKING:
+    from pypto_plugin_simulator.context import Meanings
 
 MAX_DEPTH = 100
 DEFAULT_MAX_STEPS = 5_000_000
+MORE_STEPS = "check that the loop ends, or allow more: --max-steps N, or max_steps=N in Python"
 
 
 class Machine(Protocol):
     """What an engine does where the walk reaches an operator."""
+
+    @property
+    def meanings(self) -> Meanings:
+        """Where it finds what operators do."""
+        ...
 
     def call(self, run: Interpreter, frame: Frame, call: Call, operands: tuple[Any, ...]) -> Any:
         """Apply an operator and return its result."""
@@ -74,6 +92,10 @@ class Machine(Protocol):
 
     def keep(self, frame: Frame) -> Callable[[], None]:
         """What brings the memory of the frame's core back to its present state: each lane has one like it."""
+        ...
+
+    def fork(self) -> Machine:
+        """One like it for another device."""
         ...
 
 
@@ -91,8 +113,11 @@ YIELD, RETURN = "yield", "return"
 
 @attrs.define(eq=False)
 class Interpreter:
-    """One run. ``max_steps`` bounds the statements and trips that are executed; ``block_num`` is how many blocks a
-    kernel is launched on where the program itself does not say.
+    """One run, or the part of it that one device does.
+
+    ``max_steps`` bounds the statements and trips that are executed; ``block_num`` is how many blocks a kernel is
+    launched on where the program itself does not say. ``device``: where it runs, the host included. ``block``: the one
+    whose turn it is, of a launch whose blocks wait for each other.
     """
 
     functions: Mapping[str, Function]
@@ -100,6 +125,23 @@ class Interpreter:
     max_steps: int = DEFAULT_MAX_STEPS
     block_num: int = 1
     steps: int = 0
+    least_steps: dict[int, int] = attrs.field(factory=dict[int, int])
+    block: Block | None = None
+    _waiting: dict[Stmt, bool] = attrs.field(init=False, factory=dict[Stmt, bool])
+    device: SimulatedDevice = attrs.field(init=False)
+
+    def fork(self, device: SimulatedDevice) -> Interpreter:
+        """One like it for another device of the run."""
+        forked = Interpreter(self.functions, self.machine.fork(), self.max_steps, self.block_num)
+        forked.device = device
+        return forked
+
+    def main(self, function: Function, arguments: Sequence[Any], world: World) -> tuple[Any, ...]:
+        """Run the function that a run begins with, and all that it launches."""
+        world.start(self)
+        returned = self.launch(function, arguments, None, None, function.span)
+        world.join()
+        return tuple(settled(value) for value in returned)
 
     def evaluate(self, expr: Expr, frame: Frame) -> Any:
         """The value of an expression."""
@@ -130,7 +172,22 @@ class Interpreter:
                 f"stopped after {self.max_steps} steps",
                 code="SIM-005",
                 span=span,
-                remedy="check that the loop ends, or allow more with max_steps",
+                remedy=MORE_STEPS,
+            )
+
+    def check_length(self, loop: ForStmt, trips: int) -> None:
+        """Refuse a loop whose trips alone are more than the steps that are left."""
+        per_trip = self.least_steps.get(id(loop))
+        if per_trip is None:
+            per_trip = self.least_steps[id(loop)] = least_per_trip(loop)
+        if trips * per_trip > self.max_steps - self.steps:
+            raise UserError(
+                f"this loop takes {trips} trips of at least {per_trip} steps each, and a run stops after "
+                f"{self.max_steps} steps",
+                code="SIM-005",
+                span=loop.span,
+                facts={"steps so far": self.steps},
+                remedy=MORE_STEPS,
             )
 
     def run_function(
@@ -144,7 +201,19 @@ class Interpreter:
         """Run ``function`` once, at one place of the launch; returns what it returns."""
         depth = 0 if caller is None else caller.depth + 1
         if depth > MAX_DEPTH:
-            raise UserError(f"function '{function.name}' calls itself without end", code="SIM-005", span=span)
+            raise UserError(
+                f"function '{function.name}' calls itself without end",
+                code="SIM-005",
+                span=span,
+                remedy="write what repeats as a loop, or end the calls with a branch",
+            )
+        if function.requires_runtime_binding and not flatten(function.body):
+            raise UserError(
+                f"'{function.name}' has no body: what it does is decided where the program is run",
+                code="SIM-004",
+                span=span,
+                remedy="run a function that does not need it, or write what it does in place of ...",
+            )
         launched = function.is_incore or (caller is not None and caller.launched)
         frame = Frame(
             function,
@@ -184,10 +253,28 @@ class Interpreter:
             return self.run_function(function, arguments, caller, block, span)
         if count < 1:
             raise UserError(f"'{function.name}' is launched on {count} blocks", code="SIM-003", span=span)
-        result: tuple[Any, ...] = ()
-        for index in range(count):
-            result = self.run_function(function, arguments, caller, BlockPosition(index, count), span)
-        return result
+        runs = [
+            partial(self.run_function, function, arguments, caller, BlockPosition(index, count), span)
+            for index in range(count)
+        ]
+        return self.blocks(runs, function.body)[-1]
+
+    def blocks(self, runs: Sequence[Callable[[], Any]], body: Stmt) -> list[Any]:
+        """Run all blocks of ``body``: in order, or together where they wait for each other."""
+        if len(runs) > 1 and self.waits(body):
+            return run_together(runs, self._turn, self.device.idle)
+        return [run() for run in runs]
+
+    def waits(self, body: Stmt) -> bool:
+        """Whether the blocks of ``body`` wait for each other."""
+        if body not in self._waiting:
+            alone = self.device.world.alone
+            others = frozenset[str]() if alone else self.machine.meanings.waiting()
+            self._waiting[body] = meets(body, self.functions, others)
+        return self._waiting[body]
+
+    def _turn(self, block: Block | None) -> None:
+        self.block = block
 
     def _own_count(self, function: Function, arguments: Sequence[Any]) -> int | None:
         if function.func_type is not FunctionType.Spmd:
@@ -207,12 +294,39 @@ Executor = Callable[[Interpreter, Any, Frame], Signal | None]
 def _eval_call(run: Interpreter, call: Call, frame: Frame) -> Any:
     operands = tuple(run.evaluate(arg, frame) for arg in call.args)
     callee = run.functions.get(call.op.name)
+    if frame.function.level is Level.HOST:
+        if callee is not None and DEVICE in call.attrs:
+            return _launched(run, callee, operands, call, frame)
+        if callee is None or callee.level is not Level.HOST:
+            operands = _awaited(run, call, operands)
     if callee is None:
-        return run.machine.call(run, frame, call, operands)
+        result = run.machine.call(run, frame, call, operands)
+        if call.op.name == BARRIER and run.block is not None:
+            run.block.arrive(call.span)
+        return result
     results = run.launch(
         callee, operands, frame, _core_num(run, call.attrs.get("core_num"), frame), call.span
     )
     return _packed(results)
+
+
+def _launched(run: Interpreter, callee: Function, operands: tuple[Any, ...], call: Call, frame: Frame) -> Any:
+    """What host code has of a call with ``device=``: promises, or scalars once it is done."""
+    world = run.device.world
+    found = world.launch(run.evaluate(call.attrs[DEVICE], frame), callee, operands, call.span)
+    if not any(isinstance(kind, ScalarType) for kind in callee.return_types):
+        return found
+    world.join()
+    return settled(found)
+
+
+def _awaited(run: Interpreter, call: Call, operands: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The operands of a call in host code, once all is there that it looks into."""
+    reads = any(isinstance(operand, ArrayValue) for operand in operands) and not is_view(call)
+    if not reads and not any(map(is_promised, operands)):
+        return operands
+    run.device.world.join()
+    return tuple(map(settled, operands))
 
 
 def _core_num(run: Interpreter, count: Any, frame: Frame) -> int | None:
@@ -243,7 +357,7 @@ def _eval_submit(run: Interpreter, submit: Submit, frame: Frame) -> Any:
 
 def _eval_item(run: Interpreter, expr: TupleGetItemExpr, frame: Frame) -> Any:
     value = run.evaluate(expr.tuple, frame)
-    if isinstance(value, tuple):
+    if isinstance(value, tuple):  # those of promises too
         return value[expr.index]  # pyright: ignore[reportUnknownVariableType]
     return value  # a function with one result hands on the result itself
 
@@ -255,7 +369,7 @@ def _eval_float(run: Interpreter, expr: ConstFloat, frame: Frame) -> Any:
 _EXPRESSIONS: dict[type, Evaluator] = {
     Var: lambda run, expr, frame: frame.read(expr),
     IterArg: lambda run, expr, frame: frame.read(expr),
-    ConstInt: lambda run, expr, frame: expr.value,
+    ConstInt: lambda run, expr, frame: wrap(expr.value, expr.dtype),
     ConstFloat: _eval_float,
     ConstBool: lambda run, expr, frame: expr.value,
     MakeTuple: lambda run, expr, frame: tuple(run.evaluate(e, frame) for e in expr.elements),
@@ -342,6 +456,7 @@ def _run_for(run: Interpreter, loop: ForStmt, frame: Frame) -> Signal | None:
     counter, stop, step = (run.evaluate(e, frame) for e in (loop.start, loop.stop, loop.step))
     if step == 0:
         raise UserError("the loop's step is zero: it would never end", code="SIM-005", span=loop.span)
+    run.check_length(loop, trips_of(counter, stop, step))
     carried = tuple(run.evaluate(arg.init_value, frame) for arg in loop.iter_args)
     while counter < stop if step > 0 else counter > stop:
         run.tick(loop.span)
@@ -375,13 +490,13 @@ def _run_while(run: Interpreter, loop: WhileStmt, frame: Frame) -> Signal | None
 
 
 def _run_scope(run: Interpreter, stmt: ScopeStmt, frame: Frame) -> Signal | None:
-    return run.execute(stmt.body, frame)
+    return _as_task(run, stmt, frame, run.execute(stmt.body, frame))
 
 
 def _run_core_scope(run: Interpreter, stmt: InCoreScopeStmt, frame: Frame) -> Signal | None:
     """A kernel written in place: launched as the function that it will become would be."""
     if frame.launched or run.block_num == 1:
-        return run.execute(stmt.body, frame)
+        return _run_scope(run, stmt, frame)
     return _run_blocks(run, stmt, frame, run.block_num, None)
 
 
@@ -392,14 +507,32 @@ def _run_spmd(run: Interpreter, stmt: SpmdScopeStmt, frame: Frame) -> Signal | N
 def _run_blocks(
     run: Interpreter, stmt: ScopeStmt, frame: Frame, count: int, loop_var: Var | None
 ) -> Signal | None:
-    for index in range(count):
+    together = count > 1 and run.waits(stmt.body)
+    envs = [dict(frame.env) for _ in range(count)] if together else [frame.env] * count
+
+    def block(index: int) -> Signal | None:
+        env = envs[index]
         if loop_var is not None:
-            frame.env[loop_var] = index
-        inner = attrs.evolve(frame, block=BlockPosition(index, count), launched=True, core={})
-        signal = run.execute(stmt.body, inner)
+            env[loop_var] = index
+        position = BlockPosition(index, count)
+        return run.execute(stmt.body, attrs.evolve(frame, env=env, block=position, launched=True, core={}))
+
+    if together:
+        run.blocks([partial(block, index) for index in range(count)], stmt.body)
+        frame.env.update(envs[-1])
+        return _as_task(run, stmt, frame, None)
+    for index in range(count):
+        signal = block(index)
         if signal is not None:
             return signal
-    return None
+    return _as_task(run, stmt, frame, None)
+
+
+def _as_task(run: Interpreter, stmt: ScopeStmt, frame: Frame, signal: Signal | None) -> Signal | None:
+    """The id of a scope is that of a task which was submitted and has ended."""
+    if stmt.task_id is not None:
+        frame.env[stmt.task_id] = run.steps
+    return signal
 
 
 def _run_split(run: Interpreter, stmt: SplitAivScopeStmt, frame: Frame) -> Signal | None:

@@ -16,14 +16,17 @@ from pypto_plugin_simulator.formats import Array
 from pypto_plugin_simulator.trace import ByteRange, Recorder, Step, byte_ranges
 
 Extents = tuple[int, ...]
+_LAUNCH = "launch of the journal"
+"""Under which a core keeps the number of the launch that it is part of."""
 
 
 @attrs.define(eq=False)
 class Journal:
     """The steps of a run.
 
-    ``tensors``: names of the storage in global memory, by its first byte. ``core``, ``block``: where the last step ran;
-    each block of each launch has a core of its own, and those of one launch count up.
+    ``tensors``: names of the storage in global memory, by its first byte. ``launch``, ``block``: the last launch that
+    began, and the last of its blocks that did; each block of each launch has a core of its own, and those of one launch
+    begin in order.
     """
 
     recorder: Recorder | None = None
@@ -32,9 +35,8 @@ class Journal:
     reads: list[ByteRange] = attrs.field(factory=list)
     writes: list[ByteRange] = attrs.field(factory=list)
     tensors: dict[int, tuple[str, Any]] = attrs.field(factory=dict)
-    launch: int = -1
-    core: dict[str, Any] | None = None
-    block: int = 0
+    launch: int = 0
+    block: int = -1
 
     def begin(
         self, call: Call, reads: list[ByteRange] | None = None, writes: list[ByteRange] | None = None
@@ -89,7 +91,6 @@ class Journal:
         if target is None and self.writes:
             target = self.writes[-1].space
         self.count += 1
-        self._enter(context)
         self.recorder(
             Step(
                 index=self.count - 1,
@@ -104,15 +105,19 @@ class Journal:
                 block=context.block,
                 span=context.call.span,
                 kind="sync" if orders else "op",
-                launch=self.launch,
+                launch=self._enter(context),
             )
         )
 
-    def _enter(self, context: Context) -> None:
+    def _enter(self, context: Context) -> int:
+        """The launch that the step belongs to; blocks that wait for each other come here in turns."""
         core, block = context.frame.core, context.block.index
-        if core is not self.core and (self.core is None or block <= self.block):
-            self.launch += 1
-        self.core, self.block = core, block
+        if _LAUNCH not in core:
+            if block <= self.block:
+                self.launch += 1
+            self.block = block
+            core[_LAUNCH] = self.launch
+        return core[_LAUNCH]
 
     def _pipe(self, call: Call, backend: Backend | None, target: MemorySpace | None) -> PipeType | None:
         if backend is None:

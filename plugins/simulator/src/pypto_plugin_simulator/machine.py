@@ -8,13 +8,14 @@ belongs to another value, or to none, is an error, whatever number it holds.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 import numpy as np
 
 from pypto_core.contract import RESULT, ArrayValue, Backend, RunResult, TileStorage, Touch, entry_function
-from pypto_core.diagnostics import Span
+from pypto_core.diagnostics import Span, checked
+from pypto_core.host import Host
 from pypto_core.ir import (
     AccRowAlignment,
     Call,
@@ -51,6 +52,8 @@ from pypto_plugin_simulator.arena import (
     write_part,
 )
 from pypto_plugin_simulator.context import Context, Meanings, as_declared
+from pypto_plugin_simulator.devices.uses import note_uses
+from pypto_plugin_simulator.devices.world import World
 from pypto_plugin_simulator.entry import bind_inputs, collect
 from pypto_plugin_simulator.formats import poisoned
 from pypto_plugin_simulator.frame import Frame
@@ -62,9 +65,6 @@ from pypto_plugin_simulator.results import Allocated, Pending
 from pypto_plugin_simulator.storage import first_byte, map_of, root_of
 from pypto_plugin_simulator.tile_views import look
 from pypto_plugin_simulator.trace import Recorder
-
-if TYPE_CHECKING:
-    from pypto_core.host import Host
 
 Extents = tuple[int, ...]
 
@@ -109,6 +109,10 @@ class BytesMachine:
         """What brings all bytes of a core, and the marks on them, back to what they are now."""
         return self.memories(frame).keep()
 
+    def fork(self) -> BytesMachine:
+        """One like it; nobody records what it does."""
+        return BytesMachine(self.meanings, self.backend, self.addressed)
+
     def state(self, frame: Frame) -> dict[str, Any]:
         """What operators keep while the block runs."""
         return frame.core
@@ -145,6 +149,7 @@ class BytesMachine:
         self.journal.begin(call)
         self.loads = []
         context = Context(run, frame, call, self)
+        note_uses(context, self.meanings, operands)
         if operands and isinstance(operands[0], Tile) and is_view(call):
             return look(context, operands[0], operands, self.acc_rows)
         onto_index = alias_source(call)
@@ -391,6 +396,7 @@ def _window(touch: Touch) -> tuple[slice, ...]:
     return tuple(slice(o, o + n) for o, n in zip(touch.offset, touch.extent, strict=True))
 
 
+@checked()
 def run(
     program: Program | Function,
     inputs: Mapping[str, Any] | Iterable[Any] = (),
@@ -402,6 +408,7 @@ def run(
     recorder: Recorder | None = None,
     max_steps: int = DEFAULT_MAX_STEPS,
     block_num: int = 1,
+    world_size: int = 1,
 ) -> RunResult:
     """Run a function of ``program`` on bytes; arguments and result as of :func:`pypto_plugin_simulator.values.run`.
 
@@ -414,6 +421,7 @@ def run(
     """
     functions = {program.name: program} if isinstance(program, Function) else program.functions
     function = entry_function(program, entry)
+    world = World.of(function, world_size)
     machine = BytesMachine(Meanings(host), backend, addressed, Journal(recorder))
     run = Interpreter(functions, machine, max_steps, block_num)
     with np.errstate(all="ignore"):
@@ -421,6 +429,6 @@ def run(
         for param, value in zip(function.params, arguments, strict=True):
             if isinstance(value, ArrayValue):
                 machine.journal.name_tensor(value, base_name(param.name_hint))
-        returned = run.launch(function, arguments, None, None, function.span)
+        returned = run.main(function, arguments, world)
         returned = tuple(machine.loaded(value) for value in returned)
     return collect(function, arguments, returned)

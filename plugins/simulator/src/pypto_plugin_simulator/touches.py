@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from math import prod
 from typing import Any
 
 from pypto_core.contract import RESULT, ArrayValue, ExecContext, Touch
+from pypto_plugin_simulator.meanings.memory import loaded
 from pypto_plugin_simulator.meanings.parts import leading
+from pypto_plugin_simulator.meanings.picking import gathered
 from pypto_plugin_simulator.meanings.windows import read_window
 
 Extents = tuple[int, ...]
@@ -21,34 +22,17 @@ def _write(operand: int, extent: Extents, offset: Extents | None = None) -> Touc
     return Touch(operand=operand, offset=offset or (0,) * len(extent), extent=extent, writes=True)
 
 
-def load(
-    ctx: ExecContext,
-    tensor: ArrayValue,
-    offsets: Extents,
-    shapes: Extents,
-    valid_shape: Extents | None = None,
-    *,
-    clamp: bool = False,
-    **_: Any,
-) -> Touches:
+def load(ctx: ExecContext, *operands: Any, **options: Any) -> Touches:
     """A window of the tensor, as far as it is valid; that much of the result."""
-    rank = len(tensor.shape)
-    extents, request = leading(shapes, rank), leading(valid_shape or shapes, rank)
-    valid = read_window(ctx, tensor, offsets, extents, request, exact=False, clamp=clamp)
-    return _read(0, valid, offsets), _write(RESULT, valid[rank - len(shapes) :])
+    at = loaded(ctx, *operands, **options)
+    return _read(0, at.valid, at.offsets), _write(RESULT, at.kept)
 
 
-def store(
-    ctx: ExecContext,
-    tile: ArrayValue,
-    offsets: Extents,
-    out: ArrayValue,
-    shapes: Extents | None = None,
-    **_: Any,
-) -> Touches:
+def store(ctx: ExecContext, *operands: Any, **_: Any) -> Touches:
     """The valid part of the tile, and where it goes."""
+    tile, offsets, out, *shapes = operands
     rank = len(out.shape)
-    part = leading(shapes or tile.valid, rank)[-rank:] if rank else ()
+    part = leading((shapes[0] if shapes else None) or tile.valid, rank)[-rank:] if rank else ()
     return _read(0, tile.valid), _write(2, part, offsets)
 
 
@@ -61,6 +45,12 @@ def assemble(ctx: ExecContext, target: ArrayValue, source: ArrayValue, offset: E
 def create(ctx: ExecContext, shape: Extents, *, init_value: Any = None, **_: Any) -> Touches:
     """Nothing, unless an initial value is given."""
     return () if init_value is None else (_write(RESULT, shape),)
+
+
+def spread(ctx: ExecContext, target: ArrayValue, source: Any, **_: Any) -> Touches:
+    """What is spread; of the target, which gives its extents alone, nothing is read."""
+    of_source = (_read(1, source.valid),) if isinstance(source, ArrayValue) else ()
+    return *of_source, _write(RESULT, target.valid)
 
 
 def extract(
@@ -105,32 +95,17 @@ def matmul(ctx: ExecContext, lhs: ArrayValue, rhs: ArrayValue, *rest: Any, **opt
     return _read(0, left), _read(1, right), *also, _write(RESULT, (*_batch(lhs, rhs), m, n))
 
 
-def matmul_acc(
-    ctx: ExecContext,
-    acc: ArrayValue,
-    lhs: ArrayValue,
-    rhs: ArrayValue,
-    init_cond: bool | None = None,
-    **options: Any,
-) -> Touches:
+def matmul_acc(ctx: ExecContext, *operands: Any, **options: Any) -> Touches:
     """Both sides, and the product's part of the accumulator: read too, unless ``init_cond`` is true."""
+    acc, lhs, rhs, *init_cond = operands
     m, n, _, left, right = _product(lhs, rhs, options)
     m, n = min(m, acc.valid[-2]), min(n, acc.valid[-1])
     part = (*_batch(lhs, rhs), m, n)[-len(acc.shape) :]
     sides = (_read(1, left), _read(2, right), _write(0, part))
-    return sides if init_cond else (_read(0, part), *sides)
+    return sides if any(init_cond) else (_read(0, part), *sides)
 
 
-def gather_row(
-    ctx: ExecContext,
-    target: ArrayValue,
-    source: ArrayValue,
-    indices: ArrayValue,
-    valid_shape: Extents | None = None,
-    **_: Any,
-) -> Touches:
+def gather_row(ctx: ExecContext, *operands: Any, **_: Any) -> Touches:
     """The indices, and as many rows of the target; which rows of the source, only the indices say."""
-    extents = valid_shape or target.shape
-    rows = min(prod(indices.valid), extents[0])
-    part = (rows, min(source.valid[-1], extents[-1]))
-    return _read(2, indices.valid), _read(1, source.valid), _write(0, part)
+    source, indices = operands[1:3]
+    return _read(2, indices.valid), _read(1, source.valid), _write(0, gathered(*operands))

@@ -42,9 +42,13 @@ cmps = cmp
 
 
 def truth(ctx: ExecContext, lhs: ArrayValue, rhs: Operand, *, cmp_type: int = 0, **_: Any) -> ArrayValue:
-    """A comparison of tensors: one truth value an element."""
-    function = _COMPARE[CmpType(cmp_type)]
-    return apply(ctx, function, lhs, rhs, dtype=DataType.BOOL, work=lhs.dtype)
+    """A comparison of tensors: 1 where it holds, else 0, as an element."""
+    compare = _COMPARE[CmpType(cmp_type)]
+
+    def function(a: Array, b: Array) -> Array:
+        return compare(a, b).astype(a.dtype)
+
+    return apply(ctx, function, lhs, rhs)
 
 
 def sel(

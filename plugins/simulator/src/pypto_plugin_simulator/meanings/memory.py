@@ -25,7 +25,18 @@ from pypto_plugin_simulator.rounding import convert
 Extents = tuple[int, ...]
 
 
-def load(
+@attrs.frozen
+class Loaded:
+    """What a load reads: ``valid`` extents of the tensor from ``offsets`` on, which are ``kept`` ones of the tile."""
+
+    tensor: ArrayValue
+    offsets: Extents
+    shapes: Extents
+    valid: Extents
+    kept: Extents
+
+
+def loaded(
     ctx: ExecContext,
     tensor: ArrayValue,
     offsets: Extents,
@@ -34,14 +45,19 @@ def load(
     *,
     clamp: bool = False,
     **_: Any,
-) -> ArrayValue:
-    """A window of a tensor; only what is valid is read."""
+) -> Loaded:
+    """What a load with these arguments reads."""
     rank = len(tensor.shape)
     extents, request = leading(shapes, rank), leading(valid_shape or shapes, rank)
     valid = read_window(ctx, tensor, offsets, extents, request, exact=False, clamp=clamp)
-    part = tensor.data[window(offsets, valid)]
-    kept = valid[rank - len(shapes) :]
-    return ctx.value(part.reshape(kept), shapes, tensor.dtype)
+    return Loaded(tensor, offsets, shapes, valid, valid[rank - len(shapes) :])
+
+
+def load(ctx: ExecContext, *operands: Any, **options: Any) -> ArrayValue:
+    """A window of a tensor; only what is valid is read. Arguments as of :func:`loaded`."""
+    at = loaded(ctx, *operands, **options)
+    part = at.tensor.data[window(at.offsets, at.valid)]
+    return ctx.value(part.reshape(at.kept), at.shapes, at.tensor.dtype)
 
 
 def store(

@@ -114,21 +114,30 @@ def scatter_mask(
     return attrs.evolve(target, data=data)
 
 
-def gather_row(
-    ctx: ExecContext,
+def gathered(
     target: ArrayValue,
     source: ArrayValue,
     indices: ArrayValue,
     valid_shape: Extents | None = None,
-    **_: Any,
-) -> ArrayValue:
-    """The target with whole rows of the source in the order of the indices, as far as both reach.
+    offsets: Extents | None = None,
+) -> Extents:
+    """How many rows and columns of the target :func:`gather_row` writes.
 
-    ``valid_shape``: how much of the target that is, at most.
+    ``valid_shape``: how much of the target that is, at most. ``offsets``: where in a tensor of indices the first is.
     """
-    names = indices.defined.reshape(-1)
     extents = valid_shape or target.shape
-    rows, columns = min(len(names), extents[0]), min(source.valid[-1], extents[-1])
+    named = indices.valid[-1] - offsets[-1] if offsets else prod(indices.valid)
+    return min(named, extents[0]), min(source.valid[-1], extents[-1])
+
+
+def gather_row(
+    ctx: ExecContext, target: ArrayValue, source: ArrayValue, indices: ArrayValue, *more: Any, **_: Any
+) -> ArrayValue:
+    """The target with whole rows of the source in the order of the indices; arguments as of :func:`gathered`."""
+    rows, columns = gathered(target, source, indices, *more)
+    offsets = more[1] if len(more) > 1 else None
+    *line, first = offsets or (0,) * len(indices.valid)
+    names = indices.defined[tuple(line)][first:] if offsets else indices.defined.reshape(-1)
     places = _checked(ctx, names[:rows], source.valid[0], source)
     data = whole(target) if target.is_tensor else target.data.copy()
     data[:rows, :columns] = source.data[places, :columns]

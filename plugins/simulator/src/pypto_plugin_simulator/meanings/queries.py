@@ -32,12 +32,12 @@ def dim(ctx: ExecContext, value: ArrayValue, axis: Any = 0, **_: Any) -> int:
 
 
 def nothing(ctx: ExecContext, *_: Any, **__: Any) -> Any:
-    """Order among operators: one after the other is the order of a single walk already."""
+    """Order among operators is that of a single walk already, and hints change nothing."""
     return None
 
 
-def handle(ctx: ExecContext, *, base: int = -1, **_: Any) -> int:
-    """Where a reserved buffer begins; logical values don't lie in memory, so any place will do."""
+def handle(ctx: ExecContext, *_: Any, base: int = -1, **__: Any) -> int:
+    """Where a reserved buffer begins, or what prefetches go by; any number will do where values are logical."""
     return max(base, 0)
 
 

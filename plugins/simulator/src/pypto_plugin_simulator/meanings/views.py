@@ -34,8 +34,20 @@ def slice_(
     valid = read_window(ctx, source, offset, shape, request, exact=not source.is_tensor, clamp=free)
     data = source.data[tuple(slice(o, o + n) for o, n in zip(offset, shape, strict=True))]
     if drop_dims:
+        _check_elements(ctx, source, offset, drop_dims)
         return _dropped(ctx, source, data, valid, shape, drop_dims)
     return attrs.evolve(source, data=data, valid=valid, shape=shape)
+
+
+def _check_elements(ctx: ExecContext, source: ArrayValue, offset: Extents, drop: Extents) -> None:
+    """A window may reach past the end, but ``x[i]`` is an element that has to be there."""
+    for axis in drop:
+        if not 0 <= offset[axis] < source.shape[axis]:
+            raise ctx.error(
+                f"index {offset[axis]} on axis {axis % len(offset)} is outside of the extent {source.shape[axis]}",
+                remedy="index what is there: begin with an array that has an entry for each, or loop over fewer",
+                value=source,
+            )
 
 
 def _dropped(

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
-from pypto_core.contract import Backend, RunResult
-from pypto_core.diagnostics import UserError
-from pypto_core.ir import Function, PipeType, Program
+from pypto_core.contract import Backend, RunResult, entry_function
+from pypto_core.diagnostics import UserError, checked
+from pypto_core.host import Host, load_host
+from pypto_core.ir import Function, Level, PipeType, Program
 from pypto_plugin_simulator.catalogue import executors as built_in
 from pypto_plugin_simulator.interpreter import DEFAULT_MAX_STEPS
 from pypto_plugin_simulator.timing.between import block_hazards
@@ -24,12 +25,10 @@ from pypto_plugin_simulator.timing.hazards import Hazard, hazards_of
 from pypto_plugin_simulator.timing.report import CoreTimes, TimeReport, measure
 from pypto_plugin_simulator.timing.schedule import simulate
 
-if TYPE_CHECKING:
-    from pypto_core.host import Host
-
 SYNC = ("auto", "program")
 
 
+@checked("backend")
 def run(
     program: Program | Function,
     inputs: Mapping[str, Any] | Iterable[Any] = (),
@@ -41,6 +40,7 @@ def run(
     addressed: bool | None = None,
     max_steps: int = DEFAULT_MAX_STEPS,
     block_num: int = 1,
+    world_size: int = 1,
 ) -> RunResult:
     """Run a compiled function and time it; ``report["time"]`` of the result is a :class:`TimeReport`.
 
@@ -50,12 +50,19 @@ def run(
 
     Raises UserError as that engine does, and for transfers that the machine does not have.
     """
-    from pypto_core.host import load_host
     from pypto_plugin_simulator.machine import run as run_bytes
 
     if sync not in SYNC:
         raise UserError(
             f"there is no kind of sync '{sync}'", code="SIM-044", facts={"kinds": ", ".join(SYNC)}
+        )
+    first = entry_function(program, entry)
+    if first.level is Level.HOST:
+        raise UserError(
+            f"'{first.name}' runs on the host, and it is the kernels of one device that are timed",
+            code="SIM-044",
+            span=first.span,
+            remedy="name the kernel with entry=",
         )
     host = host or load_host()
     machine = _machine(backend, host)
@@ -72,6 +79,7 @@ def run(
         recorder=recorder(streams, program, machine, foreign),
         max_steps=max_steps,
         block_num=block_num,
+        world_size=world_size,
     )
     report = time_streams(streams, machine, sync)
     return attrs.evolve(result, report={**result.report, "time": report})

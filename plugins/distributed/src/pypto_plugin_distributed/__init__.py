@@ -1,0 +1,1 @@
+"""Kernels that several devices run together: windows, signals and remote transfers, for pypto."""
