@@ -50,7 +50,7 @@ SIZES = {
     "910b": {"Left": 65536, "Right": 65536, "Acc": 131072, "Bias": 1024, "Mat": 524288},
     "a5": {"Left": 65536, "Right": 65536, "Acc": 262144, "Bias": 4096, "Mat": 524288},
 }
-LEFT_ALONE = "left as it is"
+LEFT_ALONE = "left untouched"
 HEAD = """
 import pypto_core.language as pl
 

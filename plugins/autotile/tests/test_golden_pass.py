@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from pypto_core.ir import ForKind, ForStmt
+from pypto_core.text import print_expr
 
 OPT_IN = {"enable_pypto_l0c_double_buffer": True}
 
@@ -362,6 +363,115 @@ return res
         assert {tuple(d.value for d in kind.shape) for kind in accs} == {(288, 64)}
     assert tiled.hints == ()
     kit.same(tiled)
+
+
+def turned_chain(kit: Any, turned: str) -> Any:
+    """128x512 of bfloat16, K in two panels of 128, with operands that lie transposed."""
+
+    def panel(name: str, at: tuple[str, str], shape: tuple[int, int]) -> str:
+        if name not in turned:
+            return f"{name}t = pl.load({name}, [{at[0]}, {at[1]}], {list(shape)}, target_memory=pl.Mem.Mat)"
+        load = f"pl.load({name}, [{at[1]}, {at[0]}], {list(shape[::-1])}, target_memory=pl.Mem.Mat)"
+        return f"{name}l = {load}\n    {name}t = pl.tile.transpose_view({name}l)"
+
+    shapes = {"a": (128, 256), "b": (256, 512)}
+    lying = {name: list(shape[::-1] if name in turned else shape) for name, shape in shapes.items()}
+    out = "pl.Tensor[[128, 512], pl.FP32]"
+    params = (
+        *(f"{name}: pl.Tensor[{shape}, pl.BF16]" for name, shape in lying.items()),
+        f"out: pl.Out[{out}]",
+    )
+    return kit.program(params, out, f"""
+c0 = pl.tile.create([128, 512], pl.FP32, target_memory=pl.Mem.Acc)
+for kb, (acc,) in pl.pipeline(2, stage=2, init_values=(c0,)):
+    k0 = kb * 128
+    {panel("a", ("0", "k0"), (128, 128))}
+    {panel("b", ("k0", "0"), (128, 512))}
+    if kb == 0:
+        x = pl.tile.matmul(at, bt)
+        ph = pl.yield_(x)
+    else:
+        y = pl.tile.matmul_acc(acc, at, bt)
+        ph = pl.yield_(y)
+    r = pl.yield_(ph)
+res = pl.store(r, [0, 0], out)
+return res
+""")  # fmt: skip
+
+
+def texts(arg: Any) -> list[str]:
+    """The entries of an offset or shape."""
+    return [print_expr(entry) for entry in arg.elements]
+
+
+@pytest.mark.parametrize("turned", ["a", "b", "ab"])
+def test_operands_that_lie_transposed_are_cut_as_those_that_do_not(kit: Any, turned: str) -> None:
+    """Boxes of bfloat16 are as high as wide, so that the windows are the same; a panel's other axis is narrowed."""
+    plain, tiled = (kit.tile(turned_chain(kit, how), "910b") for how in ("", turned))
+    stores = [[texts(c.args[1]) for c in t.calls("tile.store")] for t in (plain, tiled)]
+    assert len(stores[0]) > 1
+    assert stores[0] == stores[1]
+    for call, other in zip(plain.calls("tile.load"), tiled.calls("tile.load"), strict=True):
+        order = -1 if call.args[0].name_hint in turned else 1
+        for at in (1, 2, 3):
+            assert texts(other.args[at]) == texts(call.args[at])[::order]
+    assert tiled.hints == ()
+    kit.same(tiled)
+
+
+@pytest.mark.parametrize("chain", [False, True])
+def test_a_result_may_be_one_matrix_of_a_tensor_of_more_axes(kit: Any, chain: bool) -> None:
+    """The weights of one expert of many, and its place among the results: windows of the last two axes."""
+    out = "pl.Tensor[[2, 1, 128, 512], pl.FP32]"
+    body = """
+a = pl.load(x, [0, 0], [128, 256], target_memory=pl.Mem.Mat)
+b = pl.load(w, [1, 0, 0], [256, 512], target_memory=pl.Mem.Mat)
+c = pl.matmul(a, b)
+""" if not chain else """
+c0 = pl.tile.create([128, 512], pl.FP32, target_memory=pl.Mem.Acc)
+for kb, (acc,) in pl.pipeline(2, stage=2, init_values=(c0,)):
+    k0 = kb * 128
+    a = pl.load(x, [0, k0], [128, 128], target_memory=pl.Mem.Mat)
+    b = pl.load(w, [1, k0, 0], [128, 512], target_memory=pl.Mem.Mat)
+    step = pl.tile.matmul_acc(acc, a, b, kb == 0)
+    c = pl.yield_(step)
+"""  # fmt: skip
+    params = (
+        "x: pl.Tensor[[128, 256], pl.BF16]",
+        "w: pl.Tensor[[3, 256, 512], pl.BF16]",
+        f"out: pl.Out[{out}]",
+    )
+    program = kit.program(
+        params, out, f"{body}\nres = pl.store(c, [1, 0, 0, 0], out, [1, 1, 128, 512])\nreturn res"
+    )
+    tiled = kit.tile(program, "910b", settled=not chain)
+    stores = tiled.calls("tile.store")
+    for call in stores:
+        assert texts(call.args[1])[:2] == ["1", "0"] and texts(call.args[3])[:2] == ["1", "1"]
+        assert call.args[3].elements[-2:] == call.args[0].type.valid_shape
+    if chain:
+        assert [texts(call.args[1])[2:] for call in stores] == [["0", "0"], ["0", "256"]]
+    assert tiled.hints == ()
+    kit.same(tiled)
+
+
+def test_one_panel_on_both_sides_is_left_to_other_rules(kit: Any) -> None:
+    """A product with its own transpose would have to narrow one load in two ways."""
+    out = "pl.Tensor[[256, 256], pl.FP32]"
+    program = kit.program(("a: pl.Tensor[[256, 256], pl.BF16]", f"out: pl.Out[{out}]"), out, """
+c0 = pl.tile.create([256, 256], pl.FP32, target_memory=pl.Mem.Acc)
+for kb, (acc,) in pl.pipeline(2, stage=2, init_values=(c0,)):
+    k0 = kb * 128
+    at = pl.load(a, [0, k0], [256, 128], target_memory=pl.Mem.Mat)
+    bt = pl.tile.transpose_view(at)
+    step = pl.tile.matmul_acc(acc, at, bt, kb == 0)
+    r = pl.yield_(step)
+res = pl.store(r, [0, 0], out)
+return res
+""")  # fmt: skip
+    tiled = kit.tile(program, "910b", check=False)
+    assert len(tiled.calls("tile.store")) == 1
+    assert set(tiled.codes) == {"PH-AT-006"}
 
 
 MORE = [

@@ -24,11 +24,12 @@ from pypto_core.ir import (
     Mul,
     Neg,
     Sub,
+    divisor,
+    divisors_of,
     scalar_type,
     walk_stmts,
 )
 from pypto_core.testing import build as b
-from pypto_plugin_buffer_ir.select.scalars import divisor, divisors_of
 
 INDEX = scalar_type(DataType.INDEX)
 X, Y = b.scalar("x"), b.scalar("y")

@@ -10,6 +10,7 @@ from buffer_parts import FP32_64, source
 from selecting import placed, reason
 
 from pypto_core.diagnostics import UserError
+from pypto_core.host import load_host
 from pypto_core.ir import (
     BUFFER_IR_SELECTED,
     EXTERNAL_SOURCE,
@@ -78,10 +79,17 @@ CASES = cases()
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_rule(name):
+def test_rule(name, monkeypatch):
+    """Windows as they are written: the pass that copies those out which begin anywhere is passed over."""
+    monkeypatch.setattr("pypto_plugin_tile.op_layouts.copy_unaligned", lambda function: function)
     params, body, words = CASES[name]
     said = reason(body, params)
     assert said.startswith(words) if words else said == ""
+
+
+def test_windows_that_are_copied_out_stay_in_tiles():
+    params, body, _ = CASES["window: half a row off"]
+    assert reason(body, params).startswith("PT361: tile.extract into Vec")
 
 
 def test_each_family_accepts_and_refuses():
@@ -264,6 +272,17 @@ def test_a_decision_is_never_taken_again():
     assert select_buffer_ir_functions(decided, NOWHERE) is decided
     once = select_buffer_ir_functions(kernel(), NOWHERE)
     assert select_buffer_ir_functions(once, NOWHERE) is once
+
+
+def test_a_machine_that_takes_no_buffers_keeps_all_kernels_in_tiles():
+    def selected(backend):
+        return select_buffer_ir_functions(kernel(), SimpleNamespace(backend=backend)).attrs
+
+    machines = load_host().backends
+    assert selected(machines["910b"])[BUFFER_IR_SELECTED] is True
+    kept = selected(machines["a5"])
+    assert kept[BUFFER_IR_SELECTED] is False
+    assert kept[BUFFER_IR_REASON].startswith("PT360: Ascend 950 (A5) does not take buffers by default")
 
 
 def test_who_is_not_asked():

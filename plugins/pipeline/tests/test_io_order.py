@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from pypto_core.ir import (
     EvalStmt,
     ForKind,
     ForStmt,
+    MemorySpace,
     Mutator,
     ParamDirection,
     Stmt,
@@ -163,6 +165,121 @@ def test_bodies_nested_in_a_pipelined_loop_are_sorted_and_others_are_not(kit: An
         after = proved(kit, program)
         assert names(loop_of(after, "k").body) == [*wanted, "store"]
         assert (after is program) == (head.startswith("range"))
+
+
+# -- operands in L0
+
+SPLIT = """
+for i in pl.pipeline(0, 2, 1, stage=1):
+    la = pl.load(a, [i * 16, 0], [16, 256], target_memory=pl.Mem.Mat)
+    lb = pl.load(b, [0, i * {cols}], [256, {cols}], target_memory=pl.Mem.Mat)
+    c0 = pl.tile.create([16, {cols}], dtype=pl.FP32, target_memory=pl.Mem.Acc)
+    for k, (c,) in pl.range(0, 192, 96, init_values=(c0,)):
+        left = pl.tile.extract(la, 0, k, [16, 96], target_memory=pl.Mem.Left)
+        right = pl.tile.extract(lb, k, 0, [96, {cols}], target_memory=pl.Mem.Right)
+        m = pl.tile.matmul_acc(c, left, right, k == 0)
+        main = pl.yield_(m)
+    rest_left = pl.tile.extract(la, 0, 192, [16, 64], target_memory=pl.Mem.Left)
+    rest_right = pl.tile.extract(lb, 192, 0, [64, {cols}], target_memory=pl.Mem.Right)
+    whole = pl.matmul_acc(main, rest_left, rest_right)
+    pl.store(whole, [i * 16, 0], out)
+"""
+
+
+def split_params(cols: int) -> str:
+    return (
+        f"a: pl.Tensor[[32, 256], pl.FP16], b: pl.Tensor[[256, {2 * cols}], pl.FP16], "
+        f"out: pl.Out[pl.Tensor[[32, {cols}], pl.FP32]]"
+    )
+
+
+class Machine:
+    """64 KiB for each operand."""
+
+    def capacity(self, space: MemorySpace) -> int:
+        return 65536 if space in (MemorySpace.Left, MemorySpace.Right) else 0
+
+
+def fitting(program: Any) -> Any:
+    return canonicalize_io_order(program, SimpleNamespace(backend=Machine()))
+
+
+@pytest.mark.parametrize(
+    ("cols", "early"),
+    [
+        (192, ["rest_left", "rest_right"]),  # 96 * 192 * 2 + 64 * 192 * 2 bytes are 60 KiB
+        (208, ["rest_left"]),  # 65 KiB
+    ],
+)
+def test_operands_come_early_as_far_as_they_fit(kit: Any, cols: int, early: list[str]) -> None:
+    program = kit.kernel(split_params(cols), SPLIT.format(cols=cols))
+    after = proved(kit, program, fitting)
+    found = [s.var.name_hint for s in flatten(loop_of(after).body) if isinstance(s, AssignStmt)]
+    loop = next(i for i, s in enumerate(flatten(loop_of(after).body)) if isinstance(s, ForStmt))
+    ahead = [s.var.name_hint for s in flatten(loop_of(after).body)[:loop] if isinstance(s, AssignStmt)]
+    assert [name for name in ahead if name.startswith("rest")] == early
+    assert found.index("rest_right") < found.index("whole")
+    # Where the machine is not known, everything comes early.
+    free = flatten(loop_of(sort(program)).body)
+    loop = next(i for i, s in enumerate(free) if isinstance(s, ForStmt))
+    assert {"rest_left", "rest_right"} <= {s.var.name_hint for s in free[:loop] if isinstance(s, AssignStmt)}
+
+
+ROW = """
+for i in pl.pipeline(0, 2, 1, stage=1):
+    la = pl.load(a, [i * 16, 0], [16, 256], target_memory=pl.Mem.Mat)
+    lb = pl.load(b, [0, 0], [256, 192], target_memory=pl.Mem.Mat)
+    left = pl.tile.extract(la, 0, 0, [16, 128], target_memory=pl.Mem.Left)
+    r0 = pl.tile.extract(lb, 0, 0, [128, 96], target_memory=pl.Mem.Right)
+    m0 = pl.matmul(left, r0)
+    pl.store(m0, [i * 16, 0], out)
+    r1 = pl.tile.extract(lb, 0, 96, [128, 96], target_memory=pl.Mem.Right)
+    m1 = pl.matmul(left, r1)
+    pl.store(m1, [i * 16, 96], out)
+    r2 = pl.tile.extract(lb, 128, 0, [128, 96], target_memory=pl.Mem.Right)
+    m2 = pl.matmul(left, r2)
+    pl.store(m2, [i * 16, 192], out)
+"""
+
+
+def test_operands_wait_until_those_before_them_are_used(kit: Any) -> None:
+    params = split_params(192).replace("[32, 192]", "[32, 288]").replace("[256, 384]", "[256, 192]")
+    after = proved(kit, kit.kernel(params, ROW), fitting)  # 24 KiB each
+    assert [n for n in names(loop_of(after).body) if n[0] in "rm"] == ["r0", "r1", "m0", "r2", "m1", "m2"]
+
+
+TWICE = """
+for i in pl.pipeline(0, 2, 1, stage=1):
+    la = pl.load(a, [i * 16, 0], [16, 256], target_memory=pl.Mem.Mat)
+    lb = pl.load(b, [0, 0], [256, 192], target_memory=pl.Mem.Mat)
+    c0 = pl.tile.create([16, 96], dtype=pl.FP32, target_memory=pl.Mem.Acc)
+    left = pl.tile.extract(la, 0, 0, [16, 128], target_memory=pl.Mem.Left)
+    r0 = pl.tile.extract(lb, 0, 0, [128, 96], target_memory=pl.Mem.Right)
+    m0 = pl.matmul(left, r0, attrs={"pipeline_membership": "7:0"})
+    pl.store(m0, [i * 16, 0], out)
+    for k, (c,) in pl.range(0, 2, 1, init_values=(c0,)):
+        l1 = pl.tile.extract(la, 0, k * 128, [16, 128], target_memory=pl.Mem.Left)
+        r1 = pl.tile.extract(lb, k * 128, 0, [128, 96], target_memory=pl.Mem.Right)
+        r2 = pl.tile.extract(lb, k * 128, 96, [128, 96], target_memory=pl.Mem.Right)
+        m1 = pl.tile.matmul_acc(c, l1, r1, k == 0)
+        m2 = pl.tile.matmul_acc(m1, l1, r2, False)
+        main = pl.yield_(m2)
+    pl.store(main, [i * 16, 96], out)
+"""
+
+
+def test_a_loop_waits_until_what_is_there_is_used(kit: Any) -> None:
+    """Work of a stage comes after work that is of none, but not when its operands are in the way."""
+    params = split_params(192).replace("[32, 192]", "[32, 288]").replace("[256, 384]", "[256, 192]")
+    program = kit.kernel(params, TWICE)  # 24 KiB, then 48 KiB in the loop
+    after = proved(kit, program, fitting)
+    order = [n for n in names(loop_of(after).body) if n in ("r0", "m0", "ForStmt")]
+    assert order == ["r0", "m0", "ForStmt"]
+    assert [n for n in names(loop_of(sort(program)).body) if n in ("r0", "m0", "ForStmt")] == [
+        "r0",
+        "ForStmt",
+        "m0",
+    ]
 
 
 # -- what must not change places

@@ -21,7 +21,7 @@ A = b.tensor("a", (32, 32))
 
 
 def test_every_operator_has_a_recipe_or_a_reason_and_none_has_both() -> None:
-    assert {name.partition(".")[0] for name in OPERATORS} == {"array", "system", "tensor", "tile"}
+    assert {name.partition(".")[0] for name in OPERATORS} == {"array", "prefetch", "system", "tensor", "tile"}
     assert sorted([*recipes(), *reasons()]) == OPERATORS
 
 

@@ -250,6 +250,7 @@ WINDOW_ROW = """w = pl.tile.slice(x, [1, 32], [0, 0])
 q = pl.tile.extract(x, 0, 0, [32, 32])
 v = pl.tile.col_expand_add(q, w)
 z = x"""
+GAPS = "w = pl.create_tile([6, 4], pl.FP32)\ni = pl.create_tile([6, 4], pl.INT32)\n"
 REFUSED = [
     ("BF16", "z = pl.add(x, y)", "910b", "takes no bfloat16 elements"),
     ("INT32", "z = pl.tile.ands(x, s)", "910b", "takes no int32 elements"),
@@ -257,7 +258,10 @@ REFUSED = [
     ("FP32", "pl.system.sync_set(pl.PipeType.V, 0)\nz = x", "a5", "sets the flags between cores"),
     ("FP32", "z = pl.tile.aiv_shard(x)", "910b", "where a kernel of both cores is divided"),
     ("FP32", "w = pl.tile.slice(x, [32, 1], [0, 0])\nz = x", "910b", "would lie otherwise than the tile"),
-    ("FP32", "w = pl.create_tile([32, 4], pl.FP32)\nz = x", "910b", "a row takes 16 bytes"),
+    ("FP32", f"{GAPS}z = pl.reshape(w, [4, 6])", "910b", "the elements would have to move"),
+    ("FP32", f"{GAPS}z = pl.concat(w, w)", "910b", "would begin within a block of 32 bytes"),
+    ("FP32", f"{GAPS}z = pl.tile.gather(w, i, i)", "910b", "counts elements takes no tile with gaps"),
+    ("FP32", f"{GAPS}z = pl.tile.scatter(w, w, i)", "910b", "counts elements takes no tile with gaps"),
     ("FP32", "w = pl.tile.slice(x, [32, 32], [0, 0])\nv = pl.reshape(w, [16, 64])\nz = x", "910b", "not adjacent"),
     ("FP32", WINDOW_ROW, "910b", "can't read its row from a window"),
 ]  # fmt: skip

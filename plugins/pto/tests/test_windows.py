@@ -87,3 +87,41 @@ def test_extents_set_on_a_reshaped_window_are_refused_by_the_checker(write: Any)
             assert error.code == "PTO-106" and f"%q comes from '{maker}'" in error.message
         else:
             assert errors == ()
+
+
+@pytest.mark.parametrize("planner", ["ptoas", "pypto"])
+def test_a_part_of_a_filled_tile_lies_in_it(write: Any, planner: str) -> None:
+    """What fills a tile up says nothing of a part that is written into it: the window is of the tile's type."""
+    body = """
+    x = pl.load(a, [0, 0], [64, 64], [n, 64])
+    y = pl.tile.fillpad(x, pad_value=pl.PadValue.zero)
+    z = pl.exp(y)
+    p = pl.load(a, [0, 0], [16, 64])
+    q = pl.tile.assemble(z, p, [16, 0])
+    out = pl.store(q, [0, 0], out)
+    return out
+    """
+    text = write(PARAMS, body, planner=planner)
+    [window] = re.findall(r"pto\.subview .* -> (!pto\.tile_buf<.*>)", text)
+    assert "pad=1" in window and "rows=16" in window
+    [source] = re.findall(r"pto\.tmov ins\(%p : (!pto\.tile_buf<.*?>)\)", text)
+    assert "pad=0" in source
+    assert not check_text(text).errors
+
+
+@pytest.mark.parametrize("planner", ["ptoas", "pypto"])
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("rows", ["n", "8"])
+def test_windows_of_one_instruction_have_its_extents(
+    write: Any, planner: str, first: bool, rows: str
+) -> None:
+    body = NARROWED.format(cols=32, at=32, rows=rows).replace(
+        "e = pl.exp(v)", f"e = pl.maximum({'v, part' if first else 'part, v'})"
+    )
+    text = write(PARAMS, body, planner=planner)
+    assert check_text(text, "k.pto").findings == ()
+    [instruction] = [line for line in text.splitlines() if "pto.tmax" in line]
+    operands = instruction.split("outs")[0]
+    # The result has the extents of the first operand.
+    stated = "16" if not first else "?" if rows == "n" else "8"
+    assert re.findall(r"v_row=(\S+),", operands) == [stated, stated]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import Any
 
 import attrs
 import pytest
 
 from pypto_core.diagnostics import Diagnostic
-from pypto_core.host import Host, load_host
+from pypto_core.host import load_host
 from pypto_core.ir import (
     PIPELINE_STAGES,
     AssignStmt,
@@ -22,22 +21,13 @@ from pypto_core.ir import (
     map_functions,
     walk_stmts,
 )
-from pypto_core.language import parse, parse_program
+from pypto_core.language import parse_program
 from pypto_core.run import PassContext
-from pypto_core.testing import assert_same_behaviour
+from pypto_core.testing import KernelKit, assert_same_behaviour
 from pypto_core.text import print_expr, print_program
 from pypto_core.verify import STRUCTURAL, verify_or_raise
 from pypto_plugin_slots.rotate import lower_pipeline_to_slots
 
-HEAD = """
-import pypto_core.language as pl
-
-@pl.program
-class P:
-    @pl.function(type=pl.FunctionType.InCore)
-    def main(self, {params}){result}:
-{body}
-"""
 KEPT = (
     "SSAForm",
     "SplitIncoreOrch",
@@ -90,17 +80,8 @@ def ring_of(stmt: AssignStmt) -> MemRef | None:
     return stmt.var.type.memref if isinstance(stmt.var.type, TileType) else None
 
 
-class Kit:
+class Kit(KernelKit):
     """Shorthands of the tests."""
-
-    def __init__(self, host: Host) -> None:
-        self.host = host
-
-    def kernel(self, params: str, body: str, result: str = "") -> Program:
-        """A program of one kernel ``main``."""
-        lines = textwrap.indent(textwrap.dedent(body).strip("\n"), " " * 8)
-        arrow = f" -> {result}" if result else ""
-        return parse(HEAD.format(params=params, result=arrow, body=lines))
 
     def context(self, backend: str | None = "a5", planner: str = "ptoas", **options: Any) -> PassContext:
         """A context of this host."""

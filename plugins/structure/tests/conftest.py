@@ -77,7 +77,9 @@ class Prover:
         text = print_program(after)
         if after is not before:
             assert print_program(transform(before)) == text, "two runs differ"
-        assert_structural_equal(parse_program(text), after)
+        again = parse_program(text)
+        assert_structural_equal(again, after)
+        assert print_program(again) == text, "the text is not what is printed of the program that it is"
         return after
 
     def __call__(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pypto_core.diagnostics import UserError
-from pypto_core.ir import FunctionType, TileType, walk_stmts
+from pypto_core.ir import FunctionType, MemorySpace, TileType, defined_vars, walk_stmts
 from pypto_core.language import parse_program
 from pypto_core.testing import build as b
 from pypto_plugin_structure.inline_functions import inline_functions
@@ -241,3 +241,44 @@ def _refused(before: Any) -> Any:
     (found,) = caught.value.diagnostics
     assert found.code == "PT322"
     return found
+
+
+def test_tiles_lie_where_what_was_passed_does(prove: Any) -> None:
+    """Views take over the memory of their operand, which a function for tiles in any memory does not know."""
+    anywhere = "pl.Tile[[16, 64], pl.FP32]"
+    before = program(f"""
+        @pl.function(type=pl.FunctionType.Inline)
+        def narrow(self, t: {anywhere}, n: {INDEX}) -> {anywhere}:
+            a = pl.tile.set_validshape(t, 8, 64)
+            for i in pl.range(2):
+                a = pl.tile.set_validshape(a, 8, 64)
+            for i, (c,) in pl.range(2, init_values=(a,)):
+                r = pl.yield_(pl.tile.set_validshape(c, 8, 64))
+            if n > 2:
+                w = pl.yield_(pl.reshape(r, [16, 64]))
+            else:
+                w = pl.yield_(pl.tile.slice(r, [16, 64], [0, 0]))
+            return w
+
+        @pl.function(type=pl.FunctionType.Inline)
+        def twice(self, t: {anywhere}, n: {INDEX}) -> {anywhere}:
+            u = self.narrow(t, n)
+            return self.narrow(u, n)
+
+        @pl.function(type=pl.FunctionType.InCore)
+        def main({GM}):
+            t = pl.load(x, [0, 0], [16, 64])
+            u = self.twice(t, n)
+            v = pl.reshape(u, [8, 128])
+            pl.store(pl.reshape(v, [16, 64]), [0, 0], out)
+        """)
+    rng = np.random.default_rng(1)
+    x, out = (rng.standard_normal((64, 64), dtype=np.float32) for _ in range(2))
+    after = prove(
+        "InlineFunctions",
+        before,
+        ["InlineFunctionsEliminated"],
+        [{"x": x, "out": out, "n": n} for n in (1, 3)],
+    )
+    tiles = [v.type for v in defined_vars(after["main"].body) if isinstance(v.type, TileType)]
+    assert len(tiles) > 10 and all(kind.memory_space is MemorySpace.Vec for kind in tiles)

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import itertools
+import operator
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pypto_core.diagnostics import UserError
 from pypto_core.ir import (
     Add,
     And,
     BinaryExpr,
+    BitAnd,
+    BitOr,
+    BitShiftLeft,
+    BitShiftRight,
+    BitXor,
     Cast,
     ConstBool,
     ConstInt,
@@ -48,10 +55,12 @@ from pypto_core.ir import (
     max_,
     min_,
     mul,
+    replace,
     scalar_type,
     sub,
 )
 from pypto_core.text import print_expr
+from pypto_plugin_simulator.scalars import binary, unary
 from pypto_plugin_structure.scalar_rules import simplified_binary, simplified_unary
 
 X, Y = (Var(name, scalar_type(DataType.INDEX)) for name in "xy")
@@ -237,3 +246,87 @@ def test_bounds_of_quotients_and_remainders_are_tight() -> None:
     assert bounds_of(floormod(X, 7), RANGES) == (0, 6)
     assert bounds_of(floormod(X, 5), RANGES) == (0, 4)
     assert bounds_of(floordiv(X, 3), {X: (4, None)}) == (1, None)
+
+
+INTEGERS = [dtype for dtype in DataType if dtype.is_int]
+SHIFTS = {BitShiftLeft: operator.lshift, BitShiftRight: operator.rshift}
+BITS = {BitAnd: operator.and_, BitOr: operator.or_, BitXor: operator.xor}
+
+
+def edges(dtype: DataType) -> list[int]:
+    """Where a type's arithmetic goes wrong, if it does."""
+    low, high = int_range(dtype)
+    wanted = {
+        low,
+        low + 1,
+        low // 2,
+        -2,
+        -1,
+        0,
+        1,
+        2,
+        3,
+        dtype.bits - 1,
+        dtype.bits,
+        high // 2,
+        high - 1,
+        high,
+    }
+    return sorted(value for value in wanted if low <= value <= high)
+
+
+@pytest.mark.parametrize("dtype", INTEGERS, ids=lambda d: d.text)
+@pytest.mark.parametrize("cls", [*ARITHMETIC, *COMPARISONS, *SHIFTS, *BITS], ids=lambda c: c.__name__)
+def test_constants_fold_to_what_a_run_computes(cls: Any, dtype: DataType) -> None:
+    """Exactly, or not at all: what does not fit the type, divides by zero or shifts too far is left to the run."""
+    low, high = int_range(dtype)
+    exact = {**OPERATORS, **SHIFTS, **BITS}[cls]
+    for a, c in itertools.product(edges(dtype), repeat=2):
+        node = make_binary(cls, ConstInt(a, dtype), ConstInt(c, dtype))
+        fails = (cls in (FloorDiv, FloorMod) and c == 0) or (cls in SHIFTS and not 0 <= c < dtype.bits)
+        value = None if fails else exact(a, c)
+        folded = simplified_binary(node, {})
+        if fails or not (isinstance(value, bool) or low <= value <= high):
+            assert folded is node, (a, c)
+        else:
+            assert folded is node or (isinstance(folded, ConstInt | ConstBool) and folded.value == value), (
+                a,
+                c,
+            )
+            assert folded is not node or cls in SHIFTS, (a, c)
+        if fails:
+            with pytest.raises(UserError):
+                binary(node, a, c)
+        elif isinstance(value, bool):
+            assert binary(node, a, c) is value, (a, c)
+        else:
+            assert binary(node, a, c) == (value - low) % (high - low + 1) + low, (a, c)
+
+
+@pytest.mark.parametrize("source", INTEGERS, ids=lambda d: d.text)
+@pytest.mark.parametrize("target", INTEGERS, ids=lambda d: d.text)
+def test_casts_of_constants_fold_to_what_a_run_computes(source: DataType, target: DataType) -> None:
+    low, high = int_range(target)
+    for value in edges(source):
+        node = make_unary(Cast, ConstInt(value, source))
+        node = replace(node, type=scalar_type(target))
+        folded = simplified_unary(node)
+        wrapped = (value - low) % (high - low + 1) + low
+        assert unary(node, value) == wrapped
+        if source is target:
+            assert folded is node.operand
+        elif wrapped == value:
+            assert isinstance(folded, ConstInt) and (folded.value, folded.dtype) == (value, target)
+        else:
+            assert folded is node
+
+
+@pytest.mark.parametrize("dtype", INTEGERS, ids=lambda d: d.text)
+def test_a_constant_outside_of_its_type_does_not_fold(dtype: DataType) -> None:
+    low, high = int_range(dtype)
+    for value in (low - 1, high + 1):
+        wide, one = ConstInt(value, dtype), ConstInt(1, dtype)
+        for cls in (*ARITHMETIC, *COMPARISONS):
+            for node in (make_binary(cls, wide, one), make_binary(cls, one, wide)):
+                folded = simplified_binary(node, {})
+                assert folded is node or folded is wide or (cls is Mul and folded is wide), (cls, value)

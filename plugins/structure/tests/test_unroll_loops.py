@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from textwrap import dedent, indent
 from typing import Any
 
@@ -142,3 +143,40 @@ def test_a_step_of_nought() -> None:
 def test_other_loops_are_the_same_objects(kernel: Any) -> None:
     function = kernel(source("a = n\nfor i in pl.range(3):\n    a = a + i\nreturn a"))["main"]
     assert unroll_loops(function) is function
+
+
+def test_no_variable_belongs_to_the_loops_of_two_trips(prove: Any, kernel: Any, body: Any) -> None:
+    """Else the loops would have other names once the text is read and printed again."""
+    text = """
+        a = n
+        for i in pl.unroll(2):
+            for j, (c,) in pl.range(2, init_values=(a,)):
+                for k, (d,) in pl.range(i + 1, init_values=(c,)):
+                    e = pl.yield_(d + k)
+                f = pl.yield_(e)
+            if f > m:
+                g = pl.yield_(f)
+            else:
+                g = pl.yield_(m)
+            a = g + i
+        return a
+        """
+    before = kernel(source(text))
+    inputs = [{"n": n, "m": m} for n in (-3, 0, 5) for m in (-1, 2, 40)]
+    printed = body(prove("UnrollLoops", before, ["UnrollResolved"], inputs))
+    for name in ("j", "k", "c", "d", "e", "f", "g"):
+        assert {f"{name}", f"{name}_1"} <= set(re.findall(r"\w+", printed)), name
+    prove.chain(before, inputs=inputs)
+
+
+def test_what_is_read_behind_the_loop_stays_one_variable(prove: Any, kernel: Any, run_pass: Any) -> None:
+    text = """
+        for i in pl.unroll(3):
+            a = n + i
+            for j, (c,) in pl.range(2, init_values=(a,)):
+                f = pl.yield_(c * 2)
+        return f + a
+        """
+    after = run_pass("UnrollLoops")(kernel(source(text)))
+    for n in (-3, 0, 7):  # of the last trip: a is n + 2, and f four times that
+        assert prove.outputs(after, {"n": n, "m": 0})["returned 0"] == 5 * (n + 2)

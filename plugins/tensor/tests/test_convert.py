@@ -389,3 +389,21 @@ def test_comments_stay(kit: Any) -> None:
     after = kit.apply(before, CONVERT)
     comments = [c for s in walk_stmts(after["main"].body) for c in s.leading_comments]
     assert comments == ["first", "second", "third", "fourth", "fifth"]
+
+
+@pytest.mark.parametrize("around", ["for i in pl.range(3):", "if n > 2:", "if n < 3:"])
+@pytest.mark.parametrize("result", ["pl.add(filled, x)", "pl.row_expand_mul(filled, pl.row_max(x))"])
+def test_what_is_computed_of_a_filled_tile_meets_what_is_not(kit: Any, around: str, result: str) -> None:
+    """On chip it counts as filled, and carries and results are of one type."""
+    whole = "pl.Tensor[[16, 16], pl.FP32]"
+    body = f"""
+        with pl.at(level=pl.Level.CORE_GROUP):
+            v = pl.neg(x)
+            {around}
+                part = pl.slice(v, [16, 16], [0, 0], valid_shape=[8, 16])
+                filled = pl.fillpad(part, pad_value=pl.PadValue.zero)
+                v = {result}
+            out[:, :] = v
+        return out
+    """
+    kit.everywhere(kit.main(f"x: {whole}, n: pl.Scalar[pl.INDEX], out: pl.Out[{whole}]", body, whole))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 import time
 from typing import Any
 
@@ -348,6 +349,47 @@ def test_an_opaque_function_is_orchestration_afterwards(kit: Any) -> None:
     after = kit.apply(kit.front(kit.main(f"a: {T}, out: pl.Out[{T}]", body, T, kind="Opaque")), OUTLINE)
     assert after["main"].func_type is FunctionType.Orchestration
     assert after["k"].param_directions == (ParamDirection.In, ParamDirection.Out)
+
+
+@pytest.mark.parametrize("around", ["", "for i in pl.range(3):", "if pl.cast(k[0], pl.INDEX) > 0:"])
+def test_scopes_write_elements_of_one_tensor_in_turn(kit: Any, around: str) -> None:
+    """Each sees what all before it have written, also behind a loop or branch."""
+    scope = "{}):\n    out[{}:{}, :] = pl.mul(a[{}:{}, :], 2.0)\n    pl.write(mark, [{}], k[0] + pl.read(mark, [{}]))\n"
+
+    def write(at: int) -> str:
+        row = 16 * (at % 4)
+        return scope.format(AT, row, row + 16, row, row + 16, at + 1, at)
+
+    middle = write(1) + write(2)
+    nested = f"{around}\n{textwrap.indent(middle, '    ')}" if around else middle
+    before = kit.front(
+        kit.main(
+            f"a: {T}, k: pl.Tensor[[1], pl.INT32], out: pl.InOut[{T}], mark: pl.InOut[pl.Tensor[[8], pl.INT32]]",
+            f"{write(0)}{nested}{write(3)}{write(4)}return out, mark",
+            f"tuple[{T}, pl.Tensor[[8], pl.INT32]]",
+        )
+    )
+    kit.prove(before, OUTLINE, holds=["InOutUseValid"])
+
+
+def test_an_element_is_written_of_what_a_scope_before_wrote(kit: Any) -> None:
+    """Some writes give a tensor a new name in the text, others don't."""
+    body = f"""
+    {AT}):
+        pl.write(out, [0, 1], pl.cast(k[0], pl.FP32))
+    {AT}):
+        out[:, :] = pl.add(out, a)
+    {AT}):
+        if k[0] > 0:
+            pl.write(out, [0, 2], pl.read(out, [0, 1]))
+    {AT}):
+        out[0:16, :] = pl.mul(out[0:16, :], 2.0)
+    {AT}):
+        pl.write(out, [0, 3], pl.read(out, [0, 2]))
+    return out
+    """
+    before = kit.front(kit.main(f"a: {T}, k: pl.Tensor[[1], pl.INT32], out: pl.InOut[{T}]", body, T))
+    kit.prove(before, OUTLINE, holds=["InOutUseValid"])
 
 
 def test_the_work_grows_with_the_program(kit: Any) -> None:

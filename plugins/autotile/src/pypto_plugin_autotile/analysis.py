@@ -25,7 +25,7 @@ from pypto_plugin_autotile.placed import check_placed_operands
 from pypto_plugin_autotile.plan import Plan
 
 MAT, VEC, BIAS = MemorySpace.Mat, MemorySpace.Vec, MemorySpace.Bias
-LEFT_ALONE = "it is left as it is"
+LEFT_ALONE = "it is left untouched"
 
 
 @attrs.frozen(kw_only=True)
@@ -168,7 +168,8 @@ def _planned(
     if K % step:
         hints.about(
             ODD_K,
-            f"K = {K} of {product.call.name} is no multiple of {step}, so no block of it is whole: {LEFT_ALONE}",
+            f"{product.call.name}: K={K} is not a multiple of the cube fractal {step}, so no block of it is whole: "
+            f"{LEFT_ALONE}",
             product,
             remedy=f"pad K to {-(-K // step) * step} and narrow what is valid with valid_shape",
         )

@@ -20,7 +20,7 @@ from pypto_core.ir import (
     walk_stmts,
 )
 from pypto_core.ops import alias_source, written_arguments
-from pypto_plugin_autotile.match import Kind, is_call, kind_of
+from pypto_plugin_autotile.match import Kind, is_call, kind_of, stores_matrix
 from pypto_plugin_autotile.uses import Uses
 
 Roots = Mapping[Var, Var]
@@ -70,7 +70,7 @@ def list_facts(stmts: tuple[Stmt, ...], uses: Uses) -> ListFacts:
             if is_call(value, "tile.load"):
                 run[stmt.var] = stmt
                 continue
-            if is_call(value, "tile.store", 3) and isinstance(source, Var):
+            if stores_matrix(value) and isinstance(source, Var):
                 stores.setdefault(source, stmt)
             elif is_call(value, "tile.cast") and isinstance(source, Var):
                 casts.setdefault(source, stmt)

@@ -16,6 +16,7 @@ from pypto_core.ir import (
     TileType,
     Var,
     is_const,
+    shapes_equal,
     static_shape,
 )
 
@@ -153,6 +154,29 @@ def literal_pair(arg: Expr | None) -> tuple[Expr, Expr] | None:
     if not isinstance(arg, MakeTuple) or len(arg.elements) != 2:
         return None
     return arg.elements[0], arg.elements[1]
+
+
+def stores_matrix(value: object) -> bool:
+    """Whether a value stores all of a tile: to a tensor of two axes, or to one matrix of a tensor of more."""
+    if not isinstance(value, Call) or not is_call(value, "tile.store", 3, 4):
+        return False
+    if len(value.args) == 3:
+        return True
+    extents = value.args[3]
+    if not isinstance(extents, MakeTuple) or len(extents.elements) < 3:
+        return False
+    *lead, rows, cols = extents.elements
+    return all(is_const(d, 1) for d in lead) and shapes_equal(
+        (rows, cols), tile_type(value.args[0]).valid_shape
+    )
+
+
+def store_offsets(call: Call) -> tuple[Expr, ...] | None:
+    """Where a store of a matrix begins, when that is written out: its row and column last."""
+    offsets = call.args[1]
+    if not isinstance(offsets, MakeTuple) or len(offsets.elements) < 2:
+        return None
+    return offsets.elements if len(call.args) > 3 or len(offsets.elements) == 2 else None
 
 
 def is_window(arg: Expr, rows: int, cols: int) -> bool:

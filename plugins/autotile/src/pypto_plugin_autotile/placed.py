@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pypto_core.diagnostics import Note, UserError
 from pypto_core.ir import MemorySpace, Var, base_name, static_shape
+from pypto_plugin_autotile.hints import RULE
 from pypto_plugin_autotile.machine import Machine
 from pypto_plugin_autotile.match import Product, tile_type
 
@@ -46,8 +47,8 @@ def _too_large(
         else []
     )
     return UserError(
-        f"the {side} operand '{name}' of {op} was placed in {title} and does not fit there: "
-        f"{list(shape)} of {tile_type(operand).dtype} needs {needed} bytes of {available}",
+        f"{op} {side} operand '{name}' is already resident in {title} with physical shape {list(shape)} and dtype "
+        f"{tile_type(operand).dtype}, requiring {needed} bytes, but the active backend provides {available} bytes.",
         code="PT610",
         span=product.call.span if product.call.span.is_valid else product.stmt.span,
         facts={
@@ -58,7 +59,7 @@ def _too_large(
             "available bytes": available,
             "memory": title,
         },
-        remedy=f"an operand that is placed by hand is not tiled again: keep '{name}' in Mat and pass it to {op} as it "
-        f"is, so that it is tiled for you, or extract a smaller {space} tile from it",
+        remedy=f"{RULE} does not retile operands already placed in Left or Right. Keep this operand in Mat and pass it "
+        f"directly to {op}, so that it is tiled for you, or manually extract a smaller {space} tile.",
         notes=notes,
     )

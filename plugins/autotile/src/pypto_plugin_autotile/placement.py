@@ -18,7 +18,7 @@ from pypto_plugin_autotile.cast_fold import drain_can_cast
 from pypto_plugin_autotile.facts import ListFacts, Roots
 from pypto_plugin_autotile.hints import NO_BIAS_WINDOW, NO_PLACE, WIDE_SCRATCH, Hints, Refusal
 from pypto_plugin_autotile.machine import Machine
-from pypto_plugin_autotile.match import Kind, literal_pair
+from pypto_plugin_autotile.match import Kind, store_offsets
 from pypto_plugin_autotile.plan import Plan
 from pypto_plugin_autotile.uses import Uses
 
@@ -68,7 +68,8 @@ def find_scratch(
         allowed = ", ".join(d.text for d in backend.mat_scratch_dtypes)
         return Refusal(
             code=WIDE_SCRATCH,
-            reason=f"{backend.title} can't keep the {dtype} result in Mat for the products that read it",
+            reason=f"its chained-matmul [M, N] intermediate is {dtype}, where {backend.title} needs a bf16/f16 one to "
+            "keep it in Mat for the products that read it",
             remedy='convert the result before the next product: pl.cast(x, pl.BF16, mode="rint")',
             facts={"element types in Mat": allowed},
         )
@@ -76,8 +77,8 @@ def find_scratch(
     if size > room:
         return Refusal(
             code=NO_PLACE,
-            reason=f"the whole result of {size} bytes, which the next product reads, does not fit the {room} bytes of "
-            "Mat",
+            reason=f"the whole result is read by the next product, and its Mat scratch ({size} bytes) exceeds Mat "
+            f"capacity ({room} bytes)",
             remedy="make the product smaller, or store its result and load parts of it",
             facts={"Mat": f"{size} of {room} bytes"},
         )
@@ -99,13 +100,14 @@ def find_store(
     product, store = plan.product, facts.stores.get(stmt.var)
     if product.kind is Kind.ACC:
         return _no_place(
-            "it adds to a caller's accumulator, which can't be cut into windows",
+            "it does not match the canonical create -> split-K pipeline -> store form, and a caller's accumulator of "
+            "all rows and columns can't be cut into windows",
             "write the reduction as tile.create, one pl.pipeline loop and one store, with the predicate <loop "
             "variable> == 0 or an if on the first step",
         )
     if product.lhs_type.memory_space is MemorySpace.Vec:
         return _no_place(
-            "its left operand comes from the vector core, which is not cut into rows",
+            "its Vec left operand needs M/N tiling, and what comes from the vector core is not cut into rows",
             "bring the left operand to Mat, or make the product smaller",
         )
     if (
@@ -116,13 +118,15 @@ def find_store(
     ):
         return Refusal(
             code=NO_BIAS_WINDOW,
-            reason="something stands between the product and its store, past which loads of the bias would move",
+            reason="its N-window loads would move past what stands between the product and its store, across an "
+            "intervening effect, and have to preserve the original bias snapshot",
             remedy="store the result right after the product",
         )
     call = store.value if store is not None else None
     if store is None or not isinstance(call, Call) or uses.reads[stmt.var] != 1:
         return _no_place(
-            "its result does not go to exactly one two-dimensional store beside it, nor to products alone",
+            "its output exceeds L0c but its result is not consumed by a single 2D tile.store beside it, nor by "
+            "products alone",
             "store the result once, in the same block and under a name of its own, or use it only as an operand of "
             "products",
         )
@@ -133,7 +137,7 @@ def _usable_store(
     stmt: AssignStmt, store: AssignStmt, call: Call, plan: Plan, facts: ListFacts, roots: Roots
 ) -> AssignStmt | Refusal:
     target = call.args[2]
-    if literal_pair(call.args[1]) is None or not isinstance(target, Var):
+    if store_offsets(call) is None or not isinstance(target, Var):
         return _no_place(
             "the store of its result has no written-out pair of offsets, or no variable to store to",
             "store to a tensor variable at [row, column]",

@@ -8,7 +8,7 @@ import attrs
 
 from pypto_core.ir import AssignStmt, Call, DataType, Expr, MemorySpace, TileType, Var
 from pypto_plugin_autotile.emit import Emitter, dims, shifted
-from pypto_plugin_autotile.match import literal_pair
+from pypto_plugin_autotile.match import store_offsets, tile_type
 from pypto_plugin_autotile.plan import Plan
 
 
@@ -52,12 +52,15 @@ class DirectStore:
         self, out: Emitter, window: Var, row: Expr | int, col: Expr | int, chain: Var, step: int
     ) -> Var:
         """One store."""
-        offsets = literal_pair(self.call.args[1])
+        offsets = store_offsets(self.call)
         assert offsets is not None
-        at = dims(shifted(offsets[0], row), shifted(offsets[1], col))
+        *lead, top, left = offsets
+        args: list[Expr] = [window, dims(*lead, shifted(top, row), shifted(left, col)), chain]
+        if len(self.call.args) > 3:
+            args.append(dims(*(1 for _ in lead), *tile_type(window).valid_shape))
         name = f"{self.begin(out).name_hint}_t{step}"
         here = Emitter(self.store.span, self.call.span, out.stmts)
-        return here.let(name, "tile.store", (window, at, chain), self.call.kwargs, self.call.attrs)
+        return here.let(name, "tile.store", args, self.call.kwargs, self.call.attrs)
 
     def finish(self, out: Emitter, chain: Var) -> Var:
         """The last tensor of the chain."""

@@ -121,14 +121,14 @@ def _refusal(chain: Chain, box: tuple[int, int] | None) -> Refusal | None:
     if not chain.first_step:
         return Refusal(
             code=NO_PLACE,
-            reason="the predicate of its accumulation does not test this loop's own counter against 0, so that nothing "
-            "shows where the accumulator begins",
+            reason="for a predicated split-K tile.matmul_acc: init_cond must test this loop's induction variable "
+            "against 0, as nothing else shows where the accumulator begins",
             remedy="write init_cond as <loop variable> == 0, or as k0 == 0 with k0 = <loop variable> * <constant>",
         )
     if box is None:
         return Refusal(
             code=NO_PLACE,
-            reason="its operands lie in Mat without boxes that a window could be aligned to",
+            reason="a window needs boxed Mat operand layouts with a supported static fractal alignment",
             remedy="load the operands into Mat in their default layout",
         )
     target = chain.store.value.args[2].type if isinstance(chain.store.value, Call) else None
@@ -158,8 +158,8 @@ class _WindowClone(Mutator):
         super().__init__({chain.init.var: seed}, rebuild_call)
         self.chain, self.seed, self.suffix = chain, seed, suffix
         self.panels = {
-            chain.lhs_load: _Panel(0, window.row, shape[0], window.rows),
-            chain.rhs_load: _Panel(1, window.col, shape[1], window.cols),
+            chain.lhs.load: _Panel(int(chain.lhs.turned), window.row, shape[0], window.rows),
+            chain.rhs.load: _Panel(1 - chain.rhs.turned, window.col, shape[1], window.cols),
         }
 
     def visit_def(self, var: Var) -> Var:
@@ -189,9 +189,12 @@ class _WindowClone(Mutator):
         """The load of one window's part of a panel."""
         call: Any = stmt.value
         tensor = self.visit(call.args[0])
-        offsets = list(literal_pair(self.visit(call.args[1])) or ())
+        offsets = list(
+            self.visit(call.args[1]).elements
+        )  # the matrix lies along the last two axes of the tensor
         shape, valid = list(literal_pair(call.args[2]) or ()), list(literal_pair(call.args[3]) or ())
-        offsets[panel.axis] = shifted(offsets[panel.axis], panel.offset)
+        axis = len(offsets) - 2 + panel.axis
+        offsets[axis] = shifted(offsets[axis], panel.offset)
         shape[panel.axis], valid[panel.axis] = const_index(panel.physical), const_index(panel.valid)
         args: list[Expr] = [tensor, dims(*offsets), dims(*shape), dims(*valid)]
         return create_call(

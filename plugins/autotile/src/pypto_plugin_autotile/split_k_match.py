@@ -1,14 +1,14 @@
 """Recognising a reduction over K that the author wrote out: create, one pipelined loop, one store.
 
-The loop loads a panel of each operand and adds their product to its one carried value. The first step begins the
-accumulator in either of two spellings: an if with a matmul and a matmul_acc that meet in a phi, or one matmul_acc
-with a predicate on the loop's counter.
+The loop loads a panel of each operand, which the product may take transposed, and adds their product to its one
+carried value. The first step begins the accumulator in either of two spellings: an if with a matmul and a matmul_acc
+that meet in a phi, or one matmul_acc with a predicate on the loop's counter.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import attrs
 
@@ -21,6 +21,7 @@ from pypto_core.ir import (
     ForStmt,
     IfStmt,
     IterArg,
+    MakeTuple,
     MemorySpace,
     Mul,
     ScalarType,
@@ -30,22 +31,38 @@ from pypto_core.ir import (
     flatten,
     is_const,
 )
-from pypto_plugin_autotile.match import is_call, is_window, literal_pair, static_2d, tile_type
+from pypto_plugin_autotile.match import (
+    is_call,
+    is_window,
+    static_2d,
+    store_offsets,
+    stores_matrix,
+    tile_type,
+)
+
+
+@attrs.frozen(eq=False)
+class Panel:
+    """The load of an operand, and whether the product sees it transposed."""
+
+    load: AssignStmt
+    turned: bool
 
 
 @attrs.frozen(kw_only=True, eq=False)
 class Chain:
     """A chain of that form. ``product`` is its matmul, or the predicated matmul_acc.
 
-    ``carried``: the variables that stand for the accumulator, beside the loop's carry. ``first_step``: whether a
-    predicate is known to hold on the first step alone; always for the other spelling.
+    ``lhs``, ``rhs``: the panels of its operands. ``carried``: the variables that stand for the accumulator, beside the
+    loop's carry. ``first_step``: whether a predicate is known to hold on the first step alone; always for the other
+    spelling.
     """
 
     init: AssignStmt
     loop: ForStmt
     store: AssignStmt
-    lhs_load: AssignStmt
-    rhs_load: AssignStmt
+    lhs: Panel
+    rhs: Panel
     product: AssignStmt
     carried: tuple[Var, ...]
     first_step: bool
@@ -78,11 +95,11 @@ def match_chain(init: Stmt, loop: Stmt, store: Stmt, reads: Counter[Var]) -> Cha
     step = _reduction(body[-2], body[-1].values[0], loop, leading)
     if step is None or len(leading) != len(body) - 2:
         return None
-    loads = _panels(leading, step.operands, init)
-    if loads is None:
+    panels = _panels(leading, step.operands, init)
+    if panels is None:
         return None
     return Chain(
-        init=init, loop=loop, store=store, lhs_load=loads[0], rhs_load=loads[1], product=step.product,
+        init=init, loop=loop, store=store, lhs=panels[0], rhs=panels[1], product=step.product,
         carried=(*step.phi, loop.return_vars[0]), first_step=step.first_step,
     )  # fmt: skip
 
@@ -91,10 +108,10 @@ def _linked(init: AssignStmt, loop: ForStmt, store: Call, reads: Counter[Var]) -
     """Whether the accumulator goes from creation through the loop into a plain store, and nowhere else."""
     result = loop.return_vars[0]
     return (
-        is_call(store, "tile.store", 3)
+        stores_matrix(store)
         and loop.iter_args[0].init_value is init.var
         and store.args[0] is result
-        and literal_pair(store.args[1]) is not None
+        and store_offsets(store) is not None
         and isinstance(store.args[2], Var)
         and reads[init.var] == 1
         and reads[result] == 1
@@ -167,32 +184,52 @@ def _tests_first_step(condition: Expr, loop: ForStmt, leading: Sequence[AssignSt
 
 def _panels(
     leading: Sequence[AssignStmt], operands: tuple[Expr, Expr], init: AssignStmt
-) -> tuple[AssignStmt, AssignStmt] | None:
-    """The loads of both operands, when each brings one whole panel and nothing else but addresses is computed."""
-    lhs, rhs = operands
-    if not (isinstance(lhs, Var) and isinstance(rhs, Var)) or lhs is rhs:
-        return None
-    loads = {stmt.var: stmt for stmt in leading if stmt.var in (lhs, rhs)}
-    others = [stmt for stmt in leading if stmt.var not in loads]
-    if len(loads) != 2 or any(
-        isinstance(stmt.value, Call) or not isinstance(stmt.var.type, ScalarType) for stmt in others
+) -> tuple[Panel, Panel] | None:
+    """The panels of both operands, when each is loaded whole and nothing else but addresses is computed."""
+    made = {stmt.var: stmt for stmt in leading}
+    used: set[AssignStmt] = set()
+    panels: list[Panel] = []
+    for operand in operands:
+        found = _panel(operand, made)
+        if found is None or used & set(found[1]):
+            return None  # one panel on both sides would have to be narrowed in two ways
+        panels.append(found[0])
+        used.update(found[1])
+    if any(
+        isinstance(stmt.value, Call) or not isinstance(stmt.var.type, ScalarType)
+        for stmt in leading
+        if stmt not in used
     ):
         return None
-    rows, cols = static_2d(lhs), static_2d(rhs)
+    rows, cols = (static_2d(operand) for operand in operands)
     if rows is None or cols is None or rows[1] != cols[0] or static_2d(init.var) != (rows[0], cols[1]):
         return None
-    if _is_panel(loads[lhs], *rows) and _is_panel(loads[rhs], *cols):
-        return loads[lhs], loads[rhs]
-    return None
+    whole = _is_whole(panels[0], *rows) and _is_whole(panels[1], *cols)
+    return (panels[0], panels[1]) if whole else None
 
 
-def _is_panel(load: AssignStmt, rows: int, cols: int) -> bool:
-    call = load.value
+def _panel(operand: Expr, made: Mapping[Var, AssignStmt]) -> tuple[Panel, tuple[AssignStmt, ...]] | None:
+    """The panel of an operand, and the statements that make it: a load, and perhaps a look at it transposed."""
+    stmt = made.get(operand) if isinstance(operand, Var) else None
+    if stmt is None:
+        return None
+    value = stmt.value
+    if not (is_call(value, "tile.transpose_view", 1) and isinstance(value, Call)):
+        return Panel(stmt, turned=False), (stmt,)
+    source = value.args[0]
+    load = made.get(source) if isinstance(source, Var) else None
+    return None if load is None else (Panel(load, turned=True), (load, stmt))
+
+
+def _is_whole(panel: Panel, rows: int, cols: int) -> bool:
+    call = panel.load.value
+    if panel.turned:
+        rows, cols = cols, rows
     return (
         is_call(call, "tile.load", 4)
         and isinstance(call, Call)
-        and tile_type(load.var).memory_space is MemorySpace.Mat
-        and literal_pair(call.args[1]) is not None
+        and tile_type(panel.load.var).memory_space is MemorySpace.Mat
+        and isinstance(call.args[1], MakeTuple)
         and is_window(call.args[2], rows, cols)
         and is_window(call.args[3], rows, cols)
     )

@@ -114,7 +114,7 @@ def alloc(args: Args, options: Options, kind: Type) -> None:
     """(valid extents that the descriptor leaves open[, address])."""
     if not isinstance(kind, BufferType):
         raise OpError(f"an allocation is a buffer, not {type_text(kind)}")
-    if not isinstance(args[0], MakeTuple):
+    if not args or not isinstance(args[0], MakeTuple):
         raise OpError("buffer.alloc requires a runtime-valid tuple: its first operand must be a MakeTuple")
     open_axes = [a for a, v in enumerate(kind.valid_shape) if v == RUNTIME_EXTENT]
     if len(args[0].elements) != len(open_axes):
@@ -376,6 +376,8 @@ def elementwise(recipe: Recipe) -> Callable[[Args, Options], Type]:
                         f"not {type_text(arg.type)}"
                     )
                 continue
+            if buffer_of(arg).memory_space is not MemorySpace.Vec:
+                raise OpError(f"the operands of {name} must be in Vec memory, not {type_text(arg.type)}")
             _same_descriptor(buffer_of(arg), out, f"the operands of {name}")
             if recipe.disjoint and arg is args[-1]:
                 raise OpError(f"{name} requires a distinct destination")

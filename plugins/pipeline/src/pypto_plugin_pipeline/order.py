@@ -15,24 +15,22 @@ from pypto_core.ir import (
     Call,
     ContinueStmt,
     EvalStmt,
-    MemorySpace,
     ReturnStmt,
     ScalarType,
     SeqStmts,
     Stmt,
-    TileType,
     Var,
     YieldStmt,
     child_fields,
     seq,
 )
+from pypto_plugin_pipeline.l0_room import Held, Room, fills_l0
 from pypto_plugin_pipeline.membership import Pairs, is_accumulator, membership_of, with_membership
 from pypto_plugin_pipeline.storage import Access, Storage, accesses, is_barrier, read
 
 SCALAR, LOAD, WORK = 0, 1, 2
 _LOADS = frozenset({"tile.load", "tile.read"})
 _STORES = frozenset({"tile.store", "tile.write"})
-_L0 = (MemorySpace.Left, MemorySpace.Right)
 _ENDS = (YieldStmt, ReturnStmt, BreakStmt, ContinueStmt)
 # Accesses to one storage that are compared one by one; beyond, they are kept in order without a look.
 _COMPARED = 64
@@ -63,7 +61,7 @@ def category_of(stmt: Stmt, mode: Mode) -> Category:
     assigned = isinstance(stmt, AssignStmt)
     value = stmt.value if assigned else stmt.expr if isinstance(stmt, EvalStmt) else None
     if isinstance(value, Call):
-        if value.name in _LOADS or _fills_l0(value):
+        if value.name in _LOADS or fills_l0(stmt):
             return Category(LOAD)
         if value.name in _STORES:
             return Category(WORK, store=mode.overlap_stores or mode.double_buffer_c)
@@ -74,15 +72,11 @@ def category_of(stmt: Stmt, mode: Mode) -> Category:
     return Category(WORK)
 
 
-def _fills_l0(call: Call) -> bool:
-    if call.name != "tile.extract" or call.kwargs.get("target_memory") not in _L0:
-        return False
-    source = call.args[0].type
-    return isinstance(source, TileType) and source.memory_space is MemorySpace.Mat
+def ordered(block: Stmt, storage: Storage, mode: Mode, room: Room) -> Stmt:
+    """The statements of a region in their order; the same object when it is the one they have.
 
-
-def ordered(block: Stmt, storage: Storage, mode: Mode) -> Stmt:
-    """The statements of a region in their order; the same object when it is the one they have."""
+    ``room``: the bytes of L0, which bound how early operands are brought there.
+    """
     if not isinstance(block, SeqStmts):
         return block
     stmts = block.stmts
@@ -92,7 +86,7 @@ def ordered(block: Stmt, storage: Storage, mode: Mode) -> Stmt:
         return block
     stages = _stages(body)
     keys = [_key(i, stmt, stages[i], mode) for i, stmt in enumerate(body)]
-    order = _sorted(keys, _dependencies(body, storage))
+    order = _sorted(keys, _dependencies(body, storage), Held(body, _users(body), room))
     new = tuple(_two_residues(body[i]) if mode.double_buffer_c else body[i] for i in order)
     if all(a is b for a, b in zip(new, body, strict=True)):
         return block
@@ -134,8 +128,8 @@ def _two_residues(stmt: Stmt) -> Stmt:
     return with_membership(stmt, ((group, stage % 2), *pairs[1:]))
 
 
-def _sorted(keys: Sequence[tuple[Any, ...]], before: Sequence[set[int]]) -> list[int]:
-    """The positions in the least order that keeps to the dependencies."""
+def _sorted(keys: Sequence[tuple[Any, ...]], before: Sequence[set[int]], held: Held) -> list[int]:
+    """The positions in the least order that keeps to the dependencies and to the room in L0."""
     behind: list[list[int]] = [[] for _ in keys]
     waiting = [len(needs) for needs in before]
     for i, needs in enumerate(before):
@@ -145,8 +139,14 @@ def _sorted(keys: Sequence[tuple[Any, ...]], before: Sequence[set[int]]) -> list
     heapq.heapify(ready)
     order: list[int] = []
     while ready:
-        _, i = heapq.heappop(ready)
+        later: list[tuple[tuple[Any, ...], int]] = []
+        while ready and not held.fits(ready[0][1]):
+            later.append(heapq.heappop(ready))
+        _, i = heapq.heappop(ready) if ready else later.pop(0)
         order.append(i)
+        held.take(i)
+        for item in later:
+            heapq.heappush(ready, item)
         for j in behind[i]:
             waiting[j] -= 1
             if not waiting[j]:
@@ -154,6 +154,16 @@ def _sorted(keys: Sequence[tuple[Any, ...]], before: Sequence[set[int]]) -> list
     if len(order) != len(keys):
         raise InternalError("the statements of a region depend on each other in a circle")
     return order
+
+
+def _users(body: Sequence[Stmt]) -> list[list[int]]:
+    """For each statement those that use what it defines, nested uses included."""
+    maker = {var: i for i, stmt in enumerate(body) for var in _defines(stmt)}
+    found: list[list[int]] = [[] for _ in body]
+    for i, stmt in enumerate(body):
+        for j in {maker[var] for var in read(stmt).used if var in maker}:
+            found[j].append(i)
+    return found
 
 
 def _dependencies(body: Sequence[Stmt], storage: Storage) -> list[set[int]]:

@@ -123,8 +123,9 @@ _WRITING = (
     _page(
         18,
         "a tile that is not aligned",
-        "A row of a tile (a column, when it is stored by columns) takes a multiple of 32 bytes, and tiles "
-        "with boxes are whole boxes. Make the tile larger and narrow it with `valid_shape`.",
+        "Tiles with boxes, those of the cube core, are whole boxes: 16 rows of 32 bytes, or 16 by 16 in L0C. Make the "
+        "tile larger and narrow it with `valid_shape`. Tiles without boxes may have any extents: their rows (or "
+        "columns) are stored in whole blocks of 32 bytes, and what is left of the last block is never valid.",
     ),
     _page(
         19,

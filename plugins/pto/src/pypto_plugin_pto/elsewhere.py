@@ -56,6 +56,11 @@ _ALL_CORES = Reason(
     "divide the work into two kernels: the second is launched when all cores are done with the first",
 )
 
+_PREFETCHES = Reason(
+    "how the assembler spells a prefetch is not known here",
+    "leave it out: it is a hint, and the kernel computes the same without it",
+)
+
 # reason → namespace → operators
 _TABLE: tuple[tuple[Reason, dict[str, str]], ...] = (
     (
@@ -81,6 +86,7 @@ _TABLE: tuple[tuple[Reason, dict[str, str]], ...] = (
     ),
     (_FLAGS, {"system": "set_ffts sync_set sync_wait"}),
     (_ALL_CORES, {"system": "syncall"}),
+    (_PREFETCHES, {"prefetch": "async_prefetch make_context"}),
     (_HALVES, {"tile": "aic_gather aiv_shard"}),
     (_COMPOSITE, {"tile": "cos sin"}),
 )

@@ -8,6 +8,7 @@ import attrs
 
 from pypto_core.diagnostics import UserError
 from pypto_core.ir import (
+    SPLIT,
     BufferType,
     Call,
     CoreType,
@@ -88,10 +89,16 @@ def _mixed(function: Function, calls: dict[CoreType, list[Call]], declared: Core
         code="PTO-017",
         span=span if span.is_valid else function.span,
         facts=facts,
-        remedy="load what the cube multiplies with target_memory=pl.Mem.Mat"
-        if {c.op.name for c in calls[CoreType.VECTOR]} <= _BRINGING
-        else "split it into one kernel per core that exchange data through tensors",
+        remedy=_remedy(function, calls[CoreType.VECTOR]),
     )
+
+
+def _remedy(function: Function, on_vector: list[Call]) -> str:
+    if {call.op.name for call in on_vector} <= _BRINGING:
+        return "load what the cube multiplies with target_memory=pl.Mem.Mat"
+    if SPLIT in function.attrs:
+        return "leave pl.split out: a scope on tensors then becomes one kernel per core"
+    return "split it into one kernel per core that exchange data through tensors"
 
 
 def _list(calls: list[Call]) -> str:

@@ -201,6 +201,17 @@ class Storage:
         """
         return self._reshaped(Var(what, kind), kind, source, open_extents)
 
+    def narrowed(self, name: str, handle: TileHandle, valid: tuple[Expr, ...]) -> TileHandle:
+        """``handle`` for an instruction that works on ``valid`` only.
+
+        Windows state their extents in their type, where they have to agree: another window of the same place does.
+        """
+        whole = handle.window
+        if whole is None or shapes_equal(handle.kind.valid_shape, valid):
+            return handle
+        kind = replace(handle.kind, tile_view=replace(handle.kind.view, valid_shape=valid))
+        return self.window(Var(name, kind), whole.parent, (whole.row, whole.col), kind)
+
     def window(self, var: Var, source: TileHandle, offset: tuple[Expr, Expr], kind: TileType) -> TileHandle:
         """A part of ``source`` with the shape and valid extents of ``kind``, without a copy."""
         extents, whole = extents_of(kind), extents_of(source.kind)

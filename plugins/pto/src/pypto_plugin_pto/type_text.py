@@ -21,9 +21,12 @@ from pypto_core.ir import (
     TileType,
     TileView,
     as_dims,
+    box_shape,
     floordiv,
     mul,
+    round_up,
     static_dim,
+    stored_extents,
 )
 from pypto_plugin_pto.alignment import misaligned
 
@@ -90,14 +93,20 @@ class Extents:
         return self.valid_rows, self.valid_cols
 
 
-def extents_of(kind: TileType) -> Extents:
-    """Rows and columns of a tile; one of rank 1 is a row, leading axes count as rows, as a load of several axes fills
-    them. Four-bit elements of Vec tiles count by pairs.
+def flat_extents(kind: TileType) -> tuple[tuple[Expr, ...], tuple[Expr, ...]]:
+    """The extents of a tile on two axes, and what is valid of them: one of rank 1 is a row, leading axes count as rows,
+    as a load of several axes fills them.
     """
     shape, valid = kind.shape, kind.valid_shape
     if len(shape) != 2 and shape:
         shape = (reduce(mul, shape[:-1], INDEX_ONE), shape[-1])
         valid = (reduce(mul, valid[:-1], INDEX_ONE), valid[-1])
+    return shape, valid
+
+
+def extents_of(kind: TileType) -> Extents:
+    """Rows and columns of a tile's storage, see :func:`flat_extents`. Four-bit elements of Vec tiles count by pairs."""
+    shape, valid = flat_extents(kind)
     numbers = [static_dim(d) for d in shape]
     if len(numbers) != 2 or None in numbers:
         raise UserError(
@@ -105,7 +114,7 @@ def extents_of(kind: TileType) -> Extents:
             code="PTO-004",
             remedy="flatten the tile to two axes and narrow it with valid_shape instead of a runtime extent",
         )
-    rows, cols = numbers[0] or 0, numbers[1] or 0
+    rows, cols = stored_extents((numbers[0] or 0, numbers[1] or 0), kind.dtype, kind.view)
     if kind.dtype is DataType.FP4 and kind.memory_space is MemorySpace.Vec:
         # Two elements share a carrier byte, which is what Vec tiles are counted in.
         return Extents(rows, cols // 2, valid[0], floordiv(valid[1], 2))
@@ -195,11 +204,13 @@ class TypeWriter:
             view.slayout.name, view.fractal,
         )  # fmt: skip
         if wrong is not None:
+            tall, wide = box_shape(view, kind.dtype)
+            whole = [round_up(extents.rows, tall), round_up(extents.cols, wide)]
             raise UserError(
                 f"the assembler takes no tile like this: {wrong}",
                 code="PTO-018",
                 facts={"tile": repr(kind), "layout": f"{blayout.name}, {view.slayout.name}, {view.fractal}"},
-                remedy="make the tile larger and narrow it with valid_shape",
+                remedy=f"make it {whole} and narrow it with valid_shape={[extents.rows, extents.cols]}",
             )
 
     @staticmethod

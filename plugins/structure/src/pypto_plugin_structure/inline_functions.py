@@ -2,7 +2,7 @@
 
 What a callee defines is fresh in each place. A parameter that the callee does not assign is replaced by what is passed
 when that is a variable or a constant; otherwise it becomes a variable of its own. Symbolic extents of its parameters
-are replaced by those of the arguments, and types are deduced again from what is passed.
+are replaced by those of the arguments, and types are deduced again from what is passed, with the memories of tiles.
 """
 
 from __future__ import annotations
@@ -55,6 +55,7 @@ from pypto_plugin_structure.comments import in_place_of
 from pypto_plugin_structure.ctrl_flow import ctrl_flow_transform
 from pypto_plugin_structure.exits import early_returns
 from pypto_plugin_structure.flatten_calls import HeadFlattener
+from pypto_plugin_structure.placing import Placing
 from pypto_plugin_structure.retype import TypeFollower
 
 _CONSTANTS = (ConstInt, ConstFloat, ConstBool)
@@ -85,7 +86,12 @@ def inline_functions(program: Program, ctx: Any = None) -> Program:
         function = _Inliner(inlines, ready).visit(inlines[name])
         # One return at the end is all that splicing has to deal with.
         ready[name] = ctrl_flow_transform(function, ctx) if early_returns(function) else function
-    return replace(program, functions=[_Inliner(inlines, ready).visit(f) for f in others])
+    return replace(program, functions=[_inlined(f, inlines, ready) for f in others])
+
+
+def _inlined(function: Function, inlines: Mapping[str, Function], ready: Mapping[str, Function]) -> Function:
+    spliced = _Inliner(inlines, ready).visit(function)
+    return function if spliced is function else Placing().visit(spliced)
 
 
 def _callees_first(inlines: Mapping[str, Function]) -> list[str]:

@@ -89,6 +89,9 @@ def is_exact(expr: Expr) -> bool:
         if looked_at > _MAX_OPERATORS:
             return False
         if isinstance(node, ConstInt):
+            low, high = int_range(node.dtype)
+            if not low <= node.value <= high:  # a run wraps it
+                return False
             continue
         dtype = dtype_of_scalar(node)
         if dtype is None:

@@ -1,13 +1,19 @@
 """UnrollLoops: loops of kind Unroll become their trips, one after the other.
 
 Variables keep their identity, so that a trip reads what the previous one assigned and what follows reads the last;
-conversion to SSA tells the trips apart. The loop variable becomes its number. Where a type mentions it (a slot of an
-allocation, a valid extent) it is assigned before each trip instead: a variable has one type for all trips.
+conversion to SSA tells the trips apart. Those that mean something within one trip alone, as what the loops inside of it
+count with and carry, are each trip's own, so that no variable belongs to two loops. The loop variable becomes its
+number. Where a type mentions it (a slot of an allocation, a valid extent) it is assigned before each trip instead: a
+variable has one type for all trips.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from typing import Any
+
+import attrs
 
 from pypto_core.diagnostics import UserError
 from pypto_core.ir import (
@@ -19,16 +25,23 @@ from pypto_core.ir import (
     ForKind,
     ForStmt,
     Function,
+    IfStmt,
+    IterArg,
     Mutator,
     NameSource,
+    Node,
     ScalarType,
     Stmt,
     Var,
+    WhileStmt,
     defined_vars,
     flatten,
     fold_binary,
     last_yield,
+    regions,
+    replace,
     type_vars,
+    walk,
     walk_stmts,
 )
 from pypto_plugin_structure.comments import in_place_of
@@ -52,13 +65,14 @@ class _Unroller(Mutator):
         self.function = function
         self.names = NameSource()
         self.numbers: dict[Var, Expr] | None = None
+        self.occurrences: _Occurrences | None = None
 
     def visit_for_stmt(self, node: ForStmt) -> Stmt:
         """The trips of a loop to unroll; other loops keep their form."""
         if node.kind is not ForKind.Unroll:
             return self.mutate_children(node)
-        if self.numbers is None:
-            self.numbers = _constants(self.function)
+        if self.numbers is None or self.occurrences is None:
+            self.numbers, self.occurrences = _constants(self.function), _Occurrences.of(self.function)
         start, stop, step = (self.number(node, name) for name in ("start", "stop", "step"))
         trips = range(start, stop, step)
         size = sum(1 for _ in walk_stmts(node.body))
@@ -71,19 +85,23 @@ class _Unroller(Mutator):
                 remedy="use pl.range, or unroll a loop of fewer trips inside of it",
             )
         carried: list[Expr] = [a.init_value for a in node.iter_args]
-        typed = any(node.loop_var in type_vars(v.type) for v in defined_vars(node.body))
+        in_types = {used for var in defined_vars(node.body) for used in type_vars(var.type)}
+        typed = node.loop_var in in_types
+        own = self.occurrences.own(node.body) - in_types
         stmts: list[Stmt] = []
-        for value in trips:
-            body, carried = self.trip(node, ConstInt(value, _dtype(node)), carried, typed)
+        for at, value in enumerate(trips):
+            renewed = own if at else frozenset[Var]()  # the first trip keeps them
+            body, carried = self.trip(node, ConstInt(value, _dtype(node)), carried, typed, renewed)
             stmts += body
         results = zip(node.return_vars, carried, strict=True)
         stmts += [AssignStmt(var, value, span=node.span) for var, value in results]
         return in_place_of(node, stmts)
 
     def trip(
-        self, node: ForStmt, value: ConstInt, carried: list[Expr], typed: bool
+        self, node: ForStmt, value: ConstInt, carried: list[Expr], typed: bool, renewed: frozenset[Var]
     ) -> tuple[list[Stmt], list[Expr]]:
-        """The statements of one trip, and what the next one takes over."""
+        """The statements of one trip, with variables of its own for ``renewed``, and what the next one takes over."""
+        assert self.numbers is not None and self.occurrences is not None
         stmts: list[Stmt] = []
         mapping: dict[Var, Expr] = {}
         # Names of their own, as a carried variable may be assigned before the carry is read.
@@ -93,11 +111,13 @@ class _Unroller(Mutator):
             mapping[arg] = var
         if typed:
             stmts.append(AssignStmt(node.loop_var, value, span=node.span))
-            assert self.numbers is not None
             self.numbers[node.loop_var] = value
         else:
             mapping[node.loop_var] = value
-        body = _Folding(mapping).visit(node.body) if mapping else node.body
+        folding = _Folding(mapping, renewed)
+        body = folding.visit(node.body) if mapping or renewed else node.body
+        copies = self.occurrences.copy_of
+        copies.update((new, copies.get(old, old)) for old, new in folding.copies.items())
         inner = self.visit(body)
         tail = last_yield(inner)
         stmts += flatten(inner)[:-1] if tail is not None else flatten(inner)
@@ -124,11 +144,79 @@ class _Unroller(Mutator):
 
 
 class _Folding(Mutator):
-    """Substitutes, and folds what becomes constant."""
+    """Substitutes, folds what becomes constant, and makes new variables where ``renewed`` ones are defined."""
+
+    def __init__(self, mapping: Mapping[Var, Expr], renewed: frozenset[Var] = frozenset()) -> None:
+        super().__init__(mapping)
+        self.renewed = renewed
+        self.copies: dict[Var, Var] = {}
+
+    def visit_def(self, var: Var) -> Var:
+        """The variable to define: where it is to be renewed, the same new one each time it is defined."""
+        if var not in self.renewed:
+            return super().visit_def(var)
+        new = self.copies.get(var)
+        if new is None:
+            init = self.visit(var.init_value) if isinstance(var, IterArg) else None
+            new = (
+                Var(var.name_hint, var.type, span=var.span) if init is None else replace(var, init_value=init)
+            )
+            self.remap[var] = self.copies[var] = new
+        return new
 
     def visit_binary_expr(self, node: BinaryExpr) -> Expr:
         new = super().visit_binary_expr(node)
         return fold_binary(new) if new is not node and isinstance(new, BinaryExpr) else new
+
+
+@attrs.define
+class _Occurrences:
+    """How often each variable of a function stands in it, and is defined there; copies count as what they are of."""
+
+    everywhere: Counter[Var]
+    defined: Counter[Var]
+    copy_of: dict[Var, Var] = attrs.field(factory=dict)
+
+    @classmethod
+    def of(cls, function: Function) -> _Occurrences:
+        """Those of a function."""
+        return cls(_mentioned(function), Counter(defined_vars(function.body)))
+
+    def own(self, body: Stmt) -> frozenset[Var]:
+        """Variables of loops and branches in the body of a loop that no other trip, and nothing behind, can read.
+
+        Loop variables and carries are such. A result is, where it is defined once, and read by nothing but statements
+        that follow the one that defines it in its sequence.
+        """
+        found: set[Var] = set()
+        for stmts in _sequences(body):
+            for at, stmt in enumerate(stmts):
+                if isinstance(stmt, ForStmt | WhileStmt):
+                    found.update(stmt.iter_args)
+                if isinstance(stmt, ForStmt):
+                    found.add(stmt.loop_var)
+                results = stmt.return_vars if isinstance(stmt, ForStmt | WhileStmt | IfStmt) else ()
+                if results:
+                    behind = _mentioned(*stmts[at + 1 :])
+                    found.update(var for var in results if self.is_local(var, behind[var]))
+        return frozenset(found)
+
+    def is_local(self, var: Var, uses: int) -> bool:
+        """Whether a variable has one definition and no uses but these."""
+        first = self.copy_of.get(var, var)
+        return self.defined[first] == 1 and self.everywhere[first] == uses + 1
+
+
+def _mentioned(*nodes: Node) -> Counter[Var]:
+    return Counter(found for node in nodes for found in walk(node) if isinstance(found, Var))
+
+
+def _sequences(body: Stmt) -> Iterator[tuple[Stmt, ...]]:
+    """The statements of a region and of every region in it, region by region."""
+    yield flatten(body)
+    for stmt in walk_stmts(body):
+        for region in regions(stmt):
+            yield flatten(region)
 
 
 def _dtype(node: ForStmt) -> DataType:

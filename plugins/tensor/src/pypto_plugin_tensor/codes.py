@@ -51,9 +51,10 @@ PAGES = (
     ),
     CodePage(
         "PT377",
-        "A product of more than two axes",
-        "The matrix unit multiplies one pair of matrices. Loop over the leading axes: in each trip take one matrix "
-        "of either side, `a[i, :, :]`, and write one of the result.",
+        "A product of a batch of unknown size",
+        "The matrix unit multiplies one pair of matrices: a product of more axes becomes one product per matrix, and "
+        "their number has to be known when the kernel is compiled. Loop over the leading axes: in each trip take one "
+        "matrix of either side, `a[i : i + 1, :, :]`, and write one of the result.",
     ),
     CodePage(
         "PT378",
@@ -68,6 +69,31 @@ PAGES = (
         "Tiles are matrices on chip: leading axes are counted as rows. That does not work for windows and valid "
         "parts that leave gaps between those rows, nor for operators along columns of several matrices at once. "
         "Loop over the leading axes, or reshape first.",
+    ),
+    CodePage(
+        "PT380",
+        "Optimizations of a launch that only calls kernels",
+        "`pl.split` and its slots say how one kernel is divided between the cube and the vector core. A launch whose "
+        "body computes becomes a kernel and takes them. One that only calls kernels has none of its own: give them "
+        'to the `pl.at` that makes the kernel, or to the kernel itself with `pl.func_attr({"split": '
+        "pl.SplitMode.UP_DOWN})`.",
+    ),
+    CodePage(
+        "PH-OT-002",
+        "A scope with work for both cores",
+        "A kernel runs on the cube or on the vector core. What a scope multiplies and what it computes otherwise "
+        "become kernels of their own, and what one makes for the other is written to memory in between. A loop or "
+        "branch that needs both cores is executed by the host, which launches kernels in each trip. Scopes for one "
+        "core each say the same and leave the choice to you. With `optimizations=[pl.split(...)]` a scope stays one "
+        "kernel for both cores.",
+    ),
+    CodePage(
+        "PH-OT-003",
+        "A scope for both cores that stays whole",
+        "A kernel runs on the cube or on the vector core, and a scope with work for both is dealt out to kernels for "
+        "one each where that keeps its meaning. This one stays one kernel for the reason that the hint names, and PTO "
+        "text of it is refused (`PTO-017`). Write one scope per core, and hand on what one makes for the other as a "
+        "tensor.",
     ),
     CodePage(
         "PH-OT-001",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 from pypto_core.diagnostics import UserError
@@ -33,8 +34,8 @@ _SCRATCHED = frozenset(
 """Operators whose instruction needs a scratch tile as large as its source."""
 _MIXED = {"add": "add", "sub": "sub", "mul": "mul", "div": "div", "maximum": "max", "minimum": "min"}
 """Element-wise operators and the operators that do the same with one value per row or column."""
-_OTHERWISE = frozenset({"cmp", "cmps"})
-"""Operators whose result on tiles is something else: comparisons give bits there and truth values here."""
+_MASK_ROOM = {"dtype": DataType.UINT32, "target_memory": VEC}
+"""The scratch tile of a choice by bits: a granule of words."""
 _COMMUTE = frozenset({"add", "mul", "maximum", "minimum"})
 
 
@@ -47,7 +48,7 @@ def compute(kernel: Kernel, var: Var, call: Call) -> Value:
     handler = _SPECIAL.get(name)
     if handler is not None:
         return handler(kernel, var, call)
-    if name in _OTHERWISE or f"tile.{name}" not in active_registry():
+    if f"tile.{name}" not in active_registry():
         raise UserError(
             f"no tile operator does what '{call.name}' does",
             code="PT374",
@@ -143,14 +144,56 @@ def _stretched(kernel: Kernel, var: Var, call: Call) -> Tile:
     return _made(kernel, var, call, f"tile.{right_small}_expand_{_MIXED[name]}", [left, right], {})
 
 
+def _compared(kernel: Kernel, var: Var, call: Call) -> Value:
+    """On tiles a comparison gives bits: they choose between ones and zeros."""
+    whole = _kind(kernel, call)
+    values = [kernel.value(a) if _is_tensor(a) else None for a in call.args]
+    sides: list[Expr] = []
+    for value, arg in zip(values, call.args, strict=True):
+        if value is None:
+            sides.append(kernel.scalar(arg))
+            continue
+        line, tile = _line(value.kind, whole), _ranked(kernel, value, arg, whole, call)
+        sides.append(tile if line is None else _spread(kernel, tile, whole, line, call))
+    shape, like, span = tile_type(_tile(sides[0])).shape, var.name_hint, call.span
+    column = is_const(shape[-1], 1) and not all(is_const(d, 1) for d in shape)
+    if column:  # the bits of a row lie side by side; those of a column would not
+        lying = dims((1, prod(physical(whole, name_of(var), span, kernel.bounds))))
+        sides = [
+            kernel.emit("tile.reshape", [s, lying], like=like, span=span) if isinstance(s, Var) else s
+            for s in sides
+        ]
+    dtype = whole.dtype
+    name = call.name.removeprefix("tensor.")
+    mask = kernel.emit(
+        f"tile.{name}", sides, _options(f"tile.{name}", call), like=like, span=span, role="mask"
+    )
+    ones = kernel.emit("tile.expands", [sides[0], constant(1, dtype)], like=like, span=span, role="ones")
+    room = kernel.emit("tile.create", [dims((1, 8))], _MASK_ROOM, like=like, span=span, role="tmp")
+    args = [mask, ones, room, constant(0, dtype)]
+    tile = kernel.emit("tile.sels", args, like=like, span=span, notes=call.attrs)
+    if column:
+        tile = kernel.emit("tile.reshape", [tile, dims(shape)], like=like, span=span)
+    return Tile(kind=whole, var=tile)
+
+
 def _ranked(kernel: Kernel, value: Value, expr: Expr, whole: TensorType, call: Call) -> Var:
-    """The tile of an operand, with as many axes as the result has."""
+    """The tile of an operand, with as many axes as the result has. A single element is a row of its like."""
     tile = kernel.tile(value, name_of(expr), call.span)
     missing = len(whole.shape) - len(tile_type(tile).shape)
-    if missing <= 0:
-        return tile
-    shape = dims((1,) * missing + physical(value.kind, name_of(expr), call.span, kernel.bounds))
-    return kernel.emit("tile.reshape", [tile, shape], like=name_of(expr), span=call.span)
+    if missing > 0:
+        shape = dims((1,) * missing + physical(value.kind, name_of(expr), call.span, kernel.bounds))
+        tile = kernel.emit("tile.reshape", [tile, shape], like=name_of(expr), span=call.span)
+    if len(whole.shape) >= 2 and _is_element(value.kind, whole):
+        row = TensorType((*value.kind.shape[:-2], INDEX_ONE, whole.shape[-1]), whole.dtype)
+        return _spread(kernel, tile, row, "row", call)
+    return tile
+
+
+def _is_element(kind: TensorType, whole: TensorType) -> bool:
+    """Whether a tensor has one element for a whole matrix of more rows and columns."""
+    *_, rows, columns = (INDEX_ONE, *kind.shape)
+    return is_const(rows, 1) and is_const(columns, 1) and not any(is_const(d, 1) for d in whole.shape[-2:])
 
 
 def _line(kind: TensorType, whole: TensorType) -> str | None:
@@ -158,7 +201,7 @@ def _line(kind: TensorType, whole: TensorType) -> str | None:
     if len(whole.shape) < 2:
         return None
     *_, rows, columns = (INDEX_ONE, *kind.shape)
-    if is_const(columns, 1) and not is_const(whole.shape[-1], 1):
+    if is_const(columns, 1) and not is_const(whole.shape[-1], 1) and not _is_element(kind, whole):
         return "row"
     return "col" if is_const(rows, 1) and not is_const(whole.shape[-2], 1) else None
 
@@ -237,6 +280,8 @@ def _create_l1(kernel: Kernel, var: Var, call: Call) -> Value:
 _SPECIAL: dict[str, Callable[[Kernel, Var, Call], Value]] = {
     **dict.fromkeys((*_MIXED, "rem", "fmod", "and", "or", "xor", "shl", "shr"), _binary),
     "cast": _cast,
+    "cmp": _compared,
+    "cmps": _compared,
     "ci": _ramp,
     "create_l1": _create_l1,
     "expand_clone": _expand_clone,

@@ -41,16 +41,21 @@ from pypto_core.ir import (
     replace,
     seq,
     static_dim,
+    static_shape,
     walk,
 )
-from pypto_core.ops import create_call
+from pypto_core.ops import create_call, op_of
 from pypto_core.verify import is_tile_compute
 from pypto_plugin_tensor import flow, matrix
 from pypto_plugin_tensor.accumulators import find_accumulators
+from pypto_plugin_tensor.batch_levels import TENSORS
+from pypto_plugin_tensor.batches import split_batches
 from pypto_plugin_tensor.common_windows import take_common_windows
 from pypto_plugin_tensor.compute import compute, constant
-from pypto_plugin_tensor.kernel import ACC, Kernel, name_of, tile_type
+from pypto_plugin_tensor.hints import PREFETCH, prefetch
+from pypto_plugin_tensor.kernel import ACC, VEC, Kernel, name_of, tile_type
 from pypto_plugin_tensor.results import Results, pass_results
+from pypto_plugin_tensor.shapes import dims
 from pypto_plugin_tensor.storage import is_atomic
 from pypto_plugin_tensor.values import Fresh, Global, Tile, Value, Window, flat
 
@@ -64,7 +69,9 @@ def convert_tensor_to_tile_ops(program: Program, ctx: Any) -> Program:
     results: dict[str, Results] = {}
     for function in program:
         if function.is_incore and computes_on_tensors(function):
-            converter = Converter(take_common_windows(function), program.functions, ctx)
+            matrices, params = split_batches(take_common_windows(function), program.functions, TENSORS)
+            converter = Converter(matrices, program.functions, ctx)
+            converter.results.given(converter, params)
             changed[function.name] = converter.run()
             if converter.results.types:
                 results[function.name] = converter.results
@@ -188,6 +195,13 @@ class Converter(Kernel):
         """A call of a tile operator or a function: tensors are memory there."""
         if isinstance(call.op, GlobalVar):
             return self._rebuilt(call, tuple(self._memory(a, call) for a in call.args))
+        if call.name == PREFETCH:
+            return prefetch(self, call)
+        op = op_of(call)
+        if op is not None and op.tile_form is not None:
+            tile = self.tile(self.value(call.args[0]), name_of(call.args[0]), call.span)
+            rest = (self._memory(a, call) for a in call.args[1:])
+            return create_call(op.tile_form, (tile, *rest), call.kwargs, call.span, call.attrs)
         args = [
             self._memory(a, call) if isinstance(a.type, TensorType) else self.scalar(a) for a in call.args
         ]
@@ -251,6 +265,19 @@ class Converter(Kernel):
     def _tile_slice(self, var: Var, call: Call, value: Value, kind: TensorType) -> Value:
         args = [self.tile(value, name_of(call.args[0]), call.span), *(self.scalar(a) for a in call.args[1:])]
         options = {k: v for k, v in call.kwargs.items() if k != "clamp"}
+        if _is_column(kind, value.kind) and not _elements_or_none(call, 3):
+            # The elements of a column lie apart in a matrix, and one after the other in a tile of their own.
+            row, column = _elements(call.args[2], self)
+            taken = [args[0], row, column, dims(kind.shape)]
+            tile = self.emit(
+                "tile.extract",
+                taken,
+                {"target_memory": VEC},
+                like=var.name_hint,
+                var=var.name_hint,
+                span=call.span,
+            )
+            return Tile(kind=kind, var=tile)
         tile = self.emit("tile.slice", args, options, like=var.name_hint, var=var.name_hint, span=call.span)
         if len(kind.shape) == 1:
             tile = self.emit(
@@ -372,6 +399,14 @@ class Converter(Kernel):
             return Global(kind=new.type, var=made)
         self.values[var] = value
         return None
+
+
+def _is_column(part: TensorType, whole: TensorType) -> bool:
+    """Whether a part of a matrix is one of its columns, of a constant number of rows."""
+    shape = static_shape(part.shape)
+    if shape is None or len(shape) != 2 or len(whole.shape) != 2:
+        return False
+    return shape[1] == 1 and shape[0] > 1 and not is_const(whole.shape[1], 1)
 
 
 def _without(extents: tuple[Expr, ...], shape: tuple[Expr, ...]) -> tuple[int, ...] | None:

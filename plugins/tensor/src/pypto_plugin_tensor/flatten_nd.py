@@ -20,6 +20,7 @@ from pypto_core.ir import (
     EvalStmt,
     Expr,
     Function,
+    GlobalVar,
     MakeTuple,
     MemorySpace,
     Mutator,
@@ -44,6 +45,8 @@ from pypto_core.ir import (
     walk,
 )
 from pypto_core.ops import create_call
+from pypto_plugin_tensor.batch_levels import TILES
+from pypto_plugin_tensor.batches import split_batches
 
 Dims = tuple[Expr, ...]
 Args = Sequence[Expr]
@@ -54,7 +57,10 @@ def flatten_tile_nd_to_2d(function: Function, ctx: Any) -> Function:
 
     Raises UserError (PT379) for what is no matrix in that view.
     """
-    return _Flattening(_only_reshaped(function)).visit(function) if function.is_incore else function
+    if not function.is_incore:
+        return function
+    function, _ = split_batches(function, {}, TILES)
+    return _Flattening(_only_reshaped(function)).visit(function)
 
 
 def _only_reshaped(function: Function) -> frozenset[Var]:
@@ -63,14 +69,21 @@ def _only_reshaped(function: Function) -> frozenset[Var]:
     seen: Counter[Var] = Counter()
     reshaped: Counter[Var] = Counter()
     for node in walk(function.body):
-        if isinstance(node, AssignStmt) and isinstance(node.value, Call) and node.value.name == "tile.load":
-            if _rank(node.value) != 2:
-                loaded.add(node.var)
+        if isinstance(node, AssignStmt) and isinstance(node.value, Call) and _brings(node.value):
+            loaded.add(node.var)
         elif isinstance(node, Var):
             seen[node] += 1
         elif isinstance(node, Call) and node.name == "tile.reshape" and isinstance(node.args[0], Var):
             reshaped[node.args[0]] += 1
     return frozenset(v for v in loaded if seen[v] == reshaped[v] + 1)
+
+
+def _brings(call: Call) -> bool:
+    """Whether a call takes a tile of other than two axes from memory: a load, or an operator that is no tile's."""
+    if _rank(call) in (0, 2):
+        return False
+    others = call.name.startswith("tile.") or isinstance(call.op, GlobalVar)
+    return call.name == "tile.load" or not (others or any(map(_rank, call.args)))
 
 
 class _Flattening(Mutator):
@@ -98,10 +111,17 @@ class _Flattening(Mutator):
     def visit_assign_stmt(self, node: AssignStmt) -> Stmt:
         """A tile operator on the matrices that its operands are now."""
         call = node.value
-        if not (isinstance(call, Call) and call.name.startswith("tile.")):
-            return super().visit_assign_stmt(node)
         if node.var in self.kept:
             return node
+        if not (isinstance(call, Call) and call.name.startswith("tile.")):
+            if not (isinstance(call, Call) and _brings(call)):
+                return super().visit_assign_stmt(node)
+            args = tuple(self.visit(a) for a in call.args)
+            whole = self.emit(call.name, args, call.kwargs, call)
+            shape = MakeTuple(_flat_shape(_tile(call).shape))
+            value = create_call("tile.reshape", (whole, shape), {}, call.span)
+            var = self.remap[node.var] = Var(node.var.name_hint, value.type, span=node.var.span)
+            return self._with_ahead(replace(node, var=var, value=value))
         new = self.flattened(call)
         var = node.var
         if new.type is not call.type or new.type is not var.type:

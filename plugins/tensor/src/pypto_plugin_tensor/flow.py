@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pypto_core.diagnostics import UserError
 from pypto_core.ir import (
+    INDEX_ZERO,
     ConstInt,
     Eq,
     Expr,
     ForStmt,
     IfStmt,
     IterArg,
+    MakeTuple,
+    PadValue,
     Stmt,
     TensorType,
+    TileType,
     Var,
     WhileStmt,
     YieldStmt,
@@ -43,14 +48,21 @@ def region(kernel: Converter, body: Stmt | None, tail: tuple[Var, ...] | None = 
 
 
 def _region(
-    kernel: Converter, body: Stmt | None, targets: tuple[Var, ...] | None, head: Slot | None = None
+    kernel: Converter,
+    body: Stmt | None,
+    targets: tuple[Var, ...] | None,
+    head: Slot | None = None,
+    meets: Sequence[Expr] = (),
 ) -> tuple[list[Stmt], tuple[Expr, ...]]:
+    """``meets``: what the yielded values have to be of one type with."""
     outer, kernel.out = kernel.out, head if head is not None else []
     kernel.block(body)
     tail = last_yield(body)
     values: tuple[Expr, ...] = ()
     if tail is not None and targets is not None:
         values = tuple(_handed(kernel, v, t) for v, t in zip(tail.values, targets, strict=True))
+        if meets:
+            values = tuple(_padded_as(kernel, v, m) for v, m in zip(values, meets, strict=True))
         kernel.put(YieldStmt(values, span=tail.span))
     stmts = flat(kernel.out)
     kernel.out = outer
@@ -68,6 +80,23 @@ def _handed(kernel: Converter, value: Expr, target: Var) -> Expr:
     if target in kernel.accumulators:
         return _in_accumulator(kernel, found, value)
     return kernel.tile(found, name_of(value), value.span)
+
+
+def _padded_as(kernel: Converter, value: Expr, other: Expr) -> Expr:
+    """A tile under the padding of what it meets: on chip what is computed of a filled tile counts as filled."""
+    have, wanted = value.type, other.type
+    if not (isinstance(have, TileType) and isinstance(wanted, TileType) and isinstance(value, Var)):
+        return value
+    pad = wanted.view.pad
+    if have.view.pad is pad or not have.is_fully_valid:
+        return value
+    like, span = name_of(value), value.span
+    if pad is not PadValue.null:
+        return kernel.emit("tile.fillpad", [value], {"pad_value": pad}, like=like, span=span)
+    options = {"dtype": have.dtype, "target_memory": have.memory_space}
+    room = kernel.emit("tile.create", [MakeTuple(have.shape)], options, like=like, span=span)
+    origin = MakeTuple((INDEX_ZERO,) * len(have.shape))
+    return kernel.emit("tile.assemble", [room, value, origin], like=like, span=span)
 
 
 def _is_memory(kernel: Converter, var: Var) -> bool:
@@ -115,7 +144,7 @@ def loop(kernel: Converter, stmt: ForStmt | WhileStmt) -> None:
         _starts_from_zero(kernel, stmt, old, value.var)
     if isinstance(stmt, ForStmt):
         _bound(kernel, stmt)
-    stmts, yielded = _region(kernel, stmt.body, stmt.iter_args, head)
+    stmts, yielded = _region(kernel, stmt.body, stmt.iter_args, head, args)
     _check_sums(kernel, stmt, args, yielded)
     results = tuple(_result(var, arg) for var, arg in zip(stmt.return_vars, args, strict=True))
     parts: dict[str, Any] = {k: kernel.scalar(getattr(stmt, k)) for k in _SCALARS[type(stmt)]}
@@ -149,7 +178,9 @@ def branch(kernel: Converter, stmt: IfStmt) -> None:
     condition = kernel.scalar(stmt.condition)
     then_stmts, ways = _region(kernel, stmt.then_body, stmt.return_vars)
     else_stmts, others = (
-        _region(kernel, stmt.else_body, stmt.return_vars) if stmt.else_body is not None else ([], ())
+        _region(kernel, stmt.else_body, stmt.return_vars, meets=ways)
+        if stmt.else_body is not None
+        else ([], ())
     )
     results = tuple(_result(var, _typed(way)) for var, way in zip(stmt.return_vars, ways, strict=True))
     _meeting_sums(kernel, stmt, results, ways, others)

@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 from pypto_core.ir import (
+    SLOT_NUM,
     SPLIT,
     AssignStmt,
     Expr,
@@ -96,6 +97,8 @@ class ScopeOutliner(Mutator, ABC):
         self.users = Users(function, self.is_scope)
         self.values = NameSource()
         self.pending: dict[Var, Var] = {}
+        self.named: dict[Var, tuple[Var, ...]] = {}
+        """The variables of the function as it was that go by a name that a call gave."""
 
     @abstractmethod
     def is_scope(self, scope: ScopeStmt) -> bool:
@@ -107,16 +110,25 @@ class ScopeOutliner(Mutator, ABC):
 
     def visit_seq_stmts(self, node: SeqStmts) -> Stmt:
         """Tensors that a scope wrote in place go by the name that its call gave them, to the end of the region."""
-        renamed: list[Var] = []
+        before: dict[Var, Expr | None] = {}
         stmts: list[Stmt] = []
         for stmt in node.stmts:
             stmts.append(self.visit(stmt))
             if isinstance(stmt, ScopeStmt):
-                self.remap.update(self.pending)
-                renamed += self.pending
+                for known, name in self.pending.items():
+                    own = self.named.get(known, ())
+                    if known not in self.named or known in self.users.defined:
+                        own = (*own, known)
+                    self.named[name] = own
+                    for var in own:
+                        before.setdefault(var, self.remap.get(var))
+                        self.remap[var] = name
             self.pending = {}
-        for var in renamed:
-            self.remap.pop(var, None)
+        for var, name in before.items():
+            if name is None:
+                self.remap.pop(var, None)
+            else:
+                self.remap[var] = name
         if all(a is b for a, b in zip(stmts, node.stmts, strict=True)):
             return node
         return seq(stmts, node.span)
@@ -157,7 +169,7 @@ class _Incore(ScopeOutliner):
 
     def outlined(self, scope: ScopeStmt, number: int) -> Stmt:
         live, escapes = self.live_and_escaping(number, scope.body)
-        inner: tuple[InCoreScopeStmt, ...] = (scope,) if isinstance(scope, InCoreScopeStmt) else ()
+        inner = (scope,)
         inner += tuple(s for s in walk_stmts(scope.body) if isinstance(s, InCoreScopeStmt))
         body = _Dissolving(self.remap).visit(scope.body)
         hint = scope.name_hint or next((s.name_hint for s in inner if s.name_hint), "")
@@ -198,14 +210,15 @@ def block_index(scope: ScopeStmt) -> tuple[tuple[Stmt, ...], dict[Var, Expr]]:
     return (AssignStmt(new, call, span=scope.span),), {old: new}
 
 
-def _function_notes(scopes: tuple[InCoreScopeStmt, ...]) -> dict[str, Any]:
+def _function_notes(scopes: tuple[ScopeStmt, ...]) -> dict[str, Any]:
     """What the scopes say about how the kernel is to be split."""
     notes: dict[str, Any] = {}
     for scope in scopes:
-        if scope.split is not None:
-            notes.setdefault(SPLIT, scope.split)
-        if "slot_num" in scope.attrs:
-            notes.setdefault("slot_num", scope.attrs["slot_num"])
+        split = scope.split if isinstance(scope, InCoreScopeStmt) else scope.attrs.get(SPLIT)
+        if split is not None:
+            notes.setdefault(SPLIT, split)
+        if SLOT_NUM in scope.attrs:
+            notes.setdefault(SLOT_NUM, scope.attrs[SLOT_NUM])
     return notes
 
 

@@ -18,6 +18,7 @@ from pypto_core.ir import (
     Call,
     CastMode,
     DataType,
+    DistributedTensorType,
     EvalStmt,
     Expr,
     Function,
@@ -53,6 +54,7 @@ class Kernel:
         self.scalars: dict[Var, Expr] = {}
         self.bounds: dict[Var, tuple[int | None, int | None]] = {}
         self.first_trips: dict[Var, Expr] = {}
+        self.cut: set[Expr] = set()
         self.row_unit = 1
         self.out: Slot = []
         for param in function.params:
@@ -87,10 +89,24 @@ class Kernel:
 
         ``notes``: attributes of the operator that it stands for.
         """
+        if name.startswith("tile.col_expand"):
+            args = [args[0], self._own(args[1], slot), *args[2:]]
         call = create_call(name, args, options or {}, span, notes)
         made = Var(var or self.names.fresh(like, role), call.type, span=span)
         self.put(AssignStmt(made, call, span=span), slot)
+        if name == "tile.slice":
+            self.cut.add(made)
         return made
+
+    def _own(self, row: Expr, slot: Slot | None) -> Expr:
+        """A row that is spread over others lies by itself: of one in another tile the machine reads too much."""
+        if row not in self.cut:
+            return row
+        assert isinstance(row, Var)
+        args = [row, INDEX_ZERO, INDEX_ZERO, dims(tile_type(row).shape)]
+        return self.emit(
+            "tile.extract", args, {"target_memory": VEC}, like=row.name_hint, span=row.span, slot=slot
+        )
 
     def define(self, var: Var, value: Value) -> None:
         """What a tensor variable of the author has become."""
@@ -131,8 +147,8 @@ class Kernel:
         )  # fmt: skip
 
     def is_written(self, var: Var) -> bool:
-        """Whether the kernel writes the memory that a variable names."""
-        return self.storage.root(var) in self.storage.writes
+        """Whether the memory that a variable names changes in this kernel; other devices may write a window."""
+        return isinstance(var.type, DistributedTensorType) or self.storage.root(var) in self.storage.writes
 
     def once(self, value: Value, key: Hashable, make: Callable[[Slot], Var]) -> Var:
         """What ``make(slot)`` makes of a value, behind its definition and only once where that is right."""

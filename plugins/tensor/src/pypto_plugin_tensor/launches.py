@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from pypto_core.diagnostics import UserError
 from pypto_core.ir import (
+    SLOT_NUM,
+    SPLIT,
     ClusterScopeStmt,
     ConstInt,
     Function,
@@ -112,6 +115,7 @@ class _Clusters(_Around):
         if isinstance(scope, ClusterScopeStmt):
             return self.call(scope, number, "cluster", func_type=FunctionType.Group)
         assert isinstance(scope, SpmdScopeStmt)
+        _check_optimizations(scope)
         notes: dict[str, Any] = {"sync_start": True} if scope.sync_start else {}
         count = self.visit(scope.core_num)
         if isinstance(count, ConstInt):
@@ -120,3 +124,16 @@ class _Clusters(_Around):
         else:
             scope = replace(scope, attrs={**scope.attrs, "core_num": count})
         return self.call(scope, number, "spmd", func_type=FunctionType.Spmd, attrs=notes)
+
+
+def _check_optimizations(scope: SpmdScopeStmt) -> None:
+    """Refuse to lose what a launch says about a kernel that it only calls."""
+    given = [name for name in (SPLIT, SLOT_NUM) if name in scope.attrs]
+    if given:
+        raise UserError(
+            "this launch only calls kernels, and how a kernel is divided between the cores is said where it is made",
+            code="PT380",
+            span=scope.span,
+            facts={"given": ", ".join(given)},
+            remedy="put the optimizations at the pl.at that makes the kernel, or into its pl.func_attr({…})",
+        )

@@ -108,14 +108,6 @@ def _operands(kernel: Kernel, call: Call, first: int) -> tuple[Var, Var]:
 
 def _operand(kernel: Kernel, expr: Expr, side: _Side, span: Span) -> Var:
     value, like = kernel.value(expr), name_of(expr)
-    if len(value.kind.shape) != 2:
-        raise UserError(
-            f"the matrix unit multiplies matrices, and '{like}' has {len(value.kind.shape)} axes",
-            code="PT377",
-            span=span,
-            facts={"operand": repr(value.kind)},
-            remedy="loop over the leading axes and multiply one matrix at a time",
-        )
     shape = _boxed(physical(value.kind, like, span, kernel.bounds), value.kind.dtype, side, kernel.row_unit)
     key = ("operand", shape, side.transposed)
     if isinstance(value, Global | Window):
@@ -173,7 +165,7 @@ def _computed(
         tile = kernel.emit("tile.cast", [tile], options, like=like, span=span, slot=slot)
     if kind.memory_space is not ACC and static_shape(kind.shape) != shape:
         tile = _padded(kernel, tile, value, like, span, slot, shape)
-    if side.transposed:
+    if side.transposed and tile_type(tile).memory_space is not MAT:
         tile = kernel.emit("tile.move", [tile], {"target_memory": MAT}, like=like, span=span, slot=slot)
     return _turned(kernel, tile, like, span, slot, side)
 

@@ -14,6 +14,8 @@ import attrs
 
 from pypto_core.diagnostics import Span, UserError
 from pypto_core.ir import (
+    SLOT_NUM,
+    SPLIT,
     VOID,
     AssignStmt,
     Call,
@@ -53,6 +55,7 @@ from pypto_core.ops import is_view
 from pypto_plugin_tensor.storage import Storage
 
 _TASK = ("manual_dep_edges", "allow_early_resolve")
+_NOT_OF_THE_CALL = (*_TASK, SPLIT, SLOT_NUM, "role")
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -263,7 +266,7 @@ class _Outlining:
 
     def _notes(self, args: tuple[Var, ...]) -> dict[str, Any]:
         """The scope's notes; tensors without dependencies are listed by their positions among the arguments."""
-        notes = {k: v for k, v in self.plan.scope.attrs.items() if k not in (*_TASK, "slot_num", "role")}
+        notes = {k: v for k, v in self.plan.scope.attrs.items() if k not in _NOT_OF_THE_CALL}
         free = notes.pop("arg_direction_overrides_vars", ())
         positions = tuple(i for i, arg in enumerate(args) if arg in free)
         return {**notes, "arg_direction_overrides": positions} if positions else notes

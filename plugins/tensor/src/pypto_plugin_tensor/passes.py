@@ -50,6 +50,22 @@ PASSES = (
     *_AROUND,
     Pass(
         contract=PassContract(
+            name="SplitMixedScopes",
+            requires=_SSA | {"NoNestedCalls"},
+            produces=_SSA | {"NoNestedCalls"},
+            role=Role.OPTIMISE,
+            order=(
+                after("FlattenCallExpr", "which core a statement needs is told by its operator"),
+                before("OutlineHierarchyScopes", "scopes are outlined as they are then"),
+                before("OutlineIncoreScopes", "each scope becomes one kernel"),
+            ),
+            touches={"ir.control-flow"},
+        ),
+        run=f"{_HERE}.mixed_scopes:split_mixed_scopes",
+        summary="make one scope per core of those with work for both cores",
+    ),
+    Pass(
+        contract=PassContract(
             name="OutlineIncoreScopes",
             requires={"SSAForm"},
             produces={"SSAForm", "SplitIncoreOrch"},

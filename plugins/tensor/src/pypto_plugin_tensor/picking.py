@@ -18,13 +18,14 @@ from pypto_core.ir import (
     YieldStmt,
     const_index,
     is_const,
+    min_,
     scalar_type,
     seq,
 )
 from pypto_core.ops import create_call
-from pypto_plugin_tensor.kernel import VEC, Kernel, name_of, tile_type
+from pypto_plugin_tensor.kernel import MAT, VEC, Kernel, name_of, tile_type
 from pypto_plugin_tensor.shapes import dims, physical
-from pypto_plugin_tensor.values import Global, Tile, Value, flat
+from pypto_plugin_tensor.values import Global, Tile, Value, Window, flat
 
 
 def gather(kernel: Kernel, var: Var, call: Call) -> Value:
@@ -94,10 +95,42 @@ def gather_row(kernel: Kernel, var: Var, call: Call) -> Value:
             remedy="pass the whole tensor, or write what is computed to a tensor in a kernel of its own",
         )
     onto = kernel.tile(kernel.value(call.args[0]), name_of(call.args[0]), call.span)
-    index = kernel.tile(kernel.value(call.args[2]), name_of(call.args[2]), call.span)
-    args = [onto, source.var, index]
+    args: list[Expr] = [onto, source.var]
+    if tile_type(onto).memory_space is MAT:
+        args += _indices_in_memory(kernel, call)
+    else:
+        args.append(kernel.tile(kernel.value(call.args[2]), name_of(call.args[2]), call.span))
+        args += [kernel.scalar(a) for a in call.args[3:]]
     tile = kernel.emit("tile.gather_row", args, like=var.name_hint, var=var.name_hint, span=call.span)
     return Tile(kind=kernel.kind(kind), var=tile)
+
+
+def _indices_in_memory(kernel: Kernel, call: Call) -> list[Expr]:
+    """The tensor of the indices, how much of the destination is written, and where in the tensor the first index is."""
+    value = kernel.value(call.args[2])
+    if not isinstance(value, Global | Window):
+        raise UserError(
+            f"rows for a tile in L1 are picked by indices in memory, and '{name_of(call.args[2])}' is computed on chip",
+            code="PT376",
+            span=call.span,
+            remedy="write the indices to a tensor in a kernel of its own",
+        )
+    window = kernel.window_of(value, value.kind)
+    if not all(is_const(d, 1) for d in window.extents[:-1]):
+        raise UserError(
+            "the indices of rows for a tile in L1 lie in one row",
+            code="PT376",
+            span=call.span,
+            facts={"indices": repr(value.kind)},
+            remedy="take one row of them: indices[i : i + 1, :]",
+        )
+    into = call.args[0].type
+    assert isinstance(into, TensorType)
+    given = call.args[3] if len(call.args) > 3 else None
+    rows, columns = (
+        kernel.scalar(d) for d in (given.elements if isinstance(given, MakeTuple) else into.shape)
+    )
+    return [window.base, dims((min_(rows, value.kind.valid_shape[-1]), columns)), dims(window.offsets)]
 
 
 def merge(kernel: Kernel, var: Var, call: Call) -> Value:

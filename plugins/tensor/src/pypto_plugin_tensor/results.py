@@ -55,6 +55,15 @@ class Results:
         """The types of the new parameters."""
         return tuple(p.type for p in self.params if isinstance(p.type, TensorType))
 
+    def given(self, kernel: Converter, params: tuple[Var, ...]) -> None:
+        """Parameters that the kernel writes already."""
+        for param in params:
+            assert isinstance(param.type, TensorType)
+            self._check(param.type, param)
+            new = replace(param, name_hint=self._name(base_name(param.name_hint).removesuffix("_out")))
+            self.params.append(new)
+            kernel.values[param] = Global(kind=param.type, var=new)
+
     def returned(self, kernel: Converter, stmt: ReturnStmt) -> ReturnStmt:
         """The return, with computed tensors stored ahead of it."""
         values = tuple(self._value(kernel, value, stmt) for value in stmt.values)
@@ -67,7 +76,7 @@ class Results:
         if isinstance(found, Global):
             return found.var
         kind = TensorType(found.kind.shape, found.kind.dtype)
-        self._check(kind, value, stmt)
+        self._check(kind, value)
         param = Var(self._name(name_of(value)), kind, span=value.span)
         self.params.append(param)
         target = Global(kind=kind, var=param)
@@ -77,7 +86,7 @@ class Results:
         kernel.put(AssignStmt(new, call, span=stmt.span))
         return new
 
-    def _check(self, kind: TensorType, value: Expr, stmt: ReturnStmt) -> None:
+    def _check(self, kind: TensorType, value: Expr) -> None:
         """Callers have to know the extents."""
         known = set(self.function.params) | {v for p in self.function.params for v in type_vars(p.type)}
         unknown = [v for v in type_vars(kind) if v not in known]
@@ -85,7 +94,7 @@ class Results:
             raise UserError(
                 f"'{name_of(value)}' is returned, and its extents are only known inside of the kernel",
                 code="PT378",
-                span=value.span if value.span.is_valid else stmt.span,
+                span=value.span if value.span.is_valid else self.function.span,
                 facts={"extents": ", ".join(base_name(v.name_hint) for v in unknown)},
                 remedy="return a tensor of constant extents, or write into one that is a parameter",
             )

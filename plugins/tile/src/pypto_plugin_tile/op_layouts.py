@@ -2,7 +2,8 @@
 
 A column ``[N, 1]`` is stored column by column, which is to say that its elements follow each other: looked at as the
 row ``[1, N]`` it is what the instruction takes, and so is the result. Tiles that are boxed, or stored column by column
-for another reason, are copied into rows first. What was made of a value serves all its readers in a region.
+for another reason, are copied into rows first. What was made of a value serves all its readers in a region. Windows
+that may begin within a block of 32 bytes are copied out.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from pypto_core.ir import (
 )
 from pypto_core.ops import create_call
 from pypto_plugin_tile.moves import Made, changes_a_tile, changes_tiles
+from pypto_plugin_tile.unaligned import copy_unaligned
 from pypto_plugin_tile.unused import without_unused
 
 _NAMES = """add sub mul div maximum minimum rem fmod adds subs muls divs maximums minimums rems fmods lrelu
@@ -50,9 +52,10 @@ _AS_ROW, _IN_ROWS = "row", "rows"
 
 
 def resolve_backend_op_layouts(function: Function, ctx: Any) -> Function:
-    """The kernel with its element-wise operators on rows; the same object when they are already."""
+    """The kernel with its element-wise operators on rows, and its windows on blocks; the same object when they are."""
     if not function.is_incore:
         return function
+    function = copy_unaligned(function)
     resolver = _Resolver(function)
     new = resolver.visit(function)
     return new if new is function else without_unused(new, resolver.made_here)

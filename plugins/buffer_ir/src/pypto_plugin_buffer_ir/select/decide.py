@@ -15,13 +15,14 @@ from pypto_core.ir import (
     ScalarType,
     TensorType,
     base_name,
+    divisors_of,
     replace,
 )
 from pypto_core.verify import rule
+from pypto_plugin_buffer_ir.passes import RUNTIME
 from pypto_plugin_buffer_ir.select.flow import check_body
 from pypto_plugin_buffer_ir.select.memory import check_tensor
 from pypto_plugin_buffer_ir.select.refusal import SHAPE, Reason, Refused, refuse
-from pypto_plugin_buffer_ir.select.scalars import divisors_of
 from pypto_plugin_buffer_ir.select.state import State
 
 _SELECTED = rule("buffer_ir.Selected")
@@ -33,11 +34,16 @@ BUFFER_IR_REASON = "buffer_ir_reason"
 def select_buffer_ir_functions(function: Function, ctx: Any) -> Function:
     """The function with the decision in its attributes; what does not run on a core is left alone.
 
-    A decision that is there already is kept: storage may have been rewritten since.
+    A decision that is there already is kept: storage may have been rewritten since. For a machine that does not take
+    buffers by default, all kernels stay in tiles.
     """
     if not function.is_incore or BUFFER_IR_SELECTED in function.attrs:
         return function
-    reason = why_tile(function)
+    machine = getattr(ctx, "backend", None)
+    if machine is not None and RUNTIME not in machine.capabilities:
+        reason = Reason(SHAPE, f"{machine.title} does not take buffers by default", function.span)
+    else:
+        reason = why_tile(function)
     notes = {BUFFER_IR_SELECTED: reason is None}
     said = {} if reason is None else {BUFFER_IR_REASON: str(reason)}
     return replace(function, attrs={**function.attrs, **notes, **said})

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pypto_core.diagnostics import Span
-from pypto_core.ir import Call, Expr, MemorySpace, TileType, static_dim
+from pypto_core.ir import Call, Expr, MemorySpace, TileType, divisor, static_dim
 from pypto_plugin_buffer_ir.rules import ROW_BYTES
 from pypto_plugin_buffer_ir.select.memory import check_pair
 from pypto_plugin_buffer_ir.select.refusal import EXTENTS, WINDOW, refuse
-from pypto_plugin_buffer_ir.select.scalars import check_scalar, divisor
+from pypto_plugin_buffer_ir.select.scalars import check_scalar
 from pypto_plugin_buffer_ir.select.state import Place, State, Window
 from pypto_plugin_buffer_ir.select.tiles import described_as, is_dynamic, row_bytes, shape_of
 

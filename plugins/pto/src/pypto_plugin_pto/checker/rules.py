@@ -6,12 +6,14 @@ from collections.abc import Callable, Sequence
 
 import attrs
 
+from pypto_core.ir import LINE_BYTES, round_up
 from pypto_plugin_pto.checker import elements
 from pypto_plugin_pto.checker.lexer import Fault, Token
 from pypto_plugin_pto.checker.state import State
 from pypto_plugin_pto.checker.tiletypes import (
     TileFields,
     element_bits,
+    element_bytes,
     is_tile,
     is_window,
     tile_fields,
@@ -147,16 +149,21 @@ def _reduction(op: _Operation) -> None:
             f"a place is a number of {' or '.join(sorted(_PLACES))}, not {target.dtype}", op.output_type
         )
     have, want = (target.rows, source.rows) if by_rows else (target.cols, source.cols)
-    if have != want:
+    if not _as_many(target, have, want):
         what = "row" if by_rows else "column"
         raise op.refuse(f"gives a value per {what}: {want}, not {have}", op.output_type)
+
+
+def _as_many(line: TileFields, have: int, want: int) -> bool:
+    """Whether a line of values has room for so many and no more: its storage is whole blocks of 32 bytes."""
+    return have in (want, round_up(want, LINE_BYTES // element_bytes(line.dtype)))
 
 
 def _spread(op: _Operation) -> None:
     source, target = op.tile(0), op.tile(-1)
     _same_elements(op, 0)
     have, want = (source.rows, target.rows) if op.name == "trowexpand" else (source.cols, target.cols)
-    if have != want:
+    if not _as_many(source, have, want):
         what = "row" if op.name == "trowexpand" else "column"
         raise op.refuse(f"spreads a value per {what}: {want}, not {have}", op.input_types[0])
 

@@ -10,6 +10,7 @@ from pypto_plugin_pto.recipes.writing import (
     check_alike,
     check_element,
     instruction,
+    need_gapless,
     tile_type,
 )
 
@@ -108,6 +109,7 @@ def ramp(ctx: Emission, call: Call, result: Var | None) -> None:
     """Consecutive integers."""
     kind = call.type
     assert isinstance(kind, TileType)
+    need_gapless(ctx, kind)
     start = ctx.scalar(call.args[0], kind.dtype)
     order = "true" if call.kwargs.get("descending") else "false"
     instruction(ctx, "tci", [start], ctx.output(result), after=f" {{descending = {order}}}")

@@ -11,12 +11,15 @@ from pypto_core.ir import (
     MemorySpace,
     TensorLayout,
     TensorType,
+    TileLayout,
     TileType,
     Var,
     const_index,
+    is_const,
+    replace,
 )
 from pypto_plugin_pto.emission import Emission, OwnRecipe
-from pypto_plugin_pto.recipes.writing import given, instruction, linear_index, tile_type
+from pypto_plugin_pto.recipes.writing import given, instruction, linear_index, need_inside, tile_type
 from pypto_plugin_pto.type_text import element, extents_of
 
 _SCALE_LAYOUTS = (TensorLayout.MX_A_ZZ, TensorLayout.MX_B_NN)
@@ -96,6 +99,8 @@ def alloc(ctx: Emission, call: Call, result: Var | None) -> None:
 def extract(ctx: Emission, call: Call, result: Var | None) -> None:
     """A window copied into a tile of its own."""
     source, out = ctx.storage.handle(call.args[0]), ctx.output(result)
+    if out.kind.view.slayout is TileLayout.none_box:
+        need_inside(ctx, out.kind, source.kind, call.args[2])
     row, col = ctx.index(call.args[1]), ctx.index(call.args[2])
     instruction(ctx, "textract", [source, row, col], out)
 
@@ -158,11 +163,15 @@ def assemble(ctx: Emission, call: Call, result: Var | None) -> None:
     source, out = ctx.storage.handle(call.args[1]), ctx.output_onto(result, call.args[0])
     place = elements(ctx, call.args[2])
     row, col = (const_index(0), place[0]) if len(place) == 1 else place
-    inserted = source.kind.memory_space is MemorySpace.Acc or not _same_columns(source.kind, out.kind)
-    if inserted:
+    fills_rows = _same_columns(source.kind, out.kind) and is_const(col, 0)
+    if source.kind.memory_space is MemorySpace.Acc or not fills_rows:
+        if source.kind.view.slayout is TileLayout.none_box:
+            need_inside(ctx, source.kind, out.kind, col)
         instruction(ctx, "tinsert", [source, ctx.index(row), ctx.index(col)], out)
     else:
-        window = ctx.storage.window(Var("window", source.kind, span=call.span), out, (row, col), source.kind)
+        # What lies around the part is the target's affair.
+        kind = replace(source.kind, tile_view=replace(source.kind.view, pad=out.kind.view.pad))
+        window = ctx.storage.window(Var("window", kind, span=call.span), out, (row, col), kind)
         instruction(ctx, "tmov", [source], window)
 
 

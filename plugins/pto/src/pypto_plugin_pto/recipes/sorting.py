@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 from pypto_core.contract import Operand
-from pypto_core.ir import INDEX_ZERO, Call, DataType, TensorType, Var
+from pypto_core.ir import INDEX_ZERO, Call, DataType, MemorySpace, TensorType, Var
 from pypto_plugin_pto.emission import Emission, OwnRecipe
 from pypto_plugin_pto.recipes.elementwise import tiles
 from pypto_plugin_pto.recipes.memory import elements
-from pypto_plugin_pto.recipes.writing import given, instruction
+from pypto_plugin_pto.recipes.writing import given, instruction, need_gapless, tile_type
 
 _MASKS = {1: "P0101", 2: "P1010", 3: "P0001", 4: "P0010", 5: "P0100", 6: "P1000", 7: "P1111"}
+
+
+def gather(ctx: Emission, call: Call, result: Var | None) -> None:
+    """Elements picked by indices, which count through the source."""
+    need_gapless(ctx, tile_type(call, 0))
+    tiles("tgather")(ctx, call, result)
+
+
+def sort(ctx: Emission, call: Call, result: Var | None) -> None:
+    """Blocks of 32 elements sorted, with their indices."""
+    need_gapless(ctx, tile_type(call, 0), tile_type(call, 1))
+    tiles("tsort32")(ctx, call, result)
 
 
 def _masked(ctx: Emission, name: str, call: Call, source: Operand, out: Operand) -> None:
@@ -27,6 +39,7 @@ def gather_mask(ctx: Emission, call: Call, result: Var | None) -> None:
 
 def scatter(ctx: Emission, call: Call, result: Var | None) -> None:
     """Elements put where indices say, over what the destination holds."""
+    need_gapless(ctx, tile_type(call, 0))
     out = ctx.output_onto(result, call.args[0])
     instruction(ctx, "tscatter", [ctx.storage.handle(a) for a in call.args[1:]], out)
 
@@ -39,6 +52,7 @@ def scatter_mask(ctx: Emission, call: Call, result: Var | None) -> None:
 
 def merge_runs(ctx: Emission, call: Call, result: Var | None) -> None:
     """Sorted runs of one list merged by four."""
+    need_gapless(ctx, tile_type(call, 0))
     length = ctx.constant(call.kwargs["block_len"], DataType.INT32)
     instruction(ctx, "tmrgsort", [ctx.storage.handle(call.args[0]), length], ctx.output(result))
 
@@ -50,6 +64,7 @@ def merge_lists(ctx: Emission, call: Call, result: Var | None) -> None:
             "the instruction that merges lists needs a scratch tile",
             remedy="create one as large as the result and pass it last: tmp=scratch",
         )
+    need_gapless(ctx, *(tile_type(call, at) for at in range(len(call.args))))
     counts = "vector<4xi16>"
     progress = ctx.text.literal("dense<0>", counts, "no_progress")
     ins, out = [ctx.storage.handle(a) for a in call.args], ctx.output(result)
@@ -65,6 +80,14 @@ def gather_row(ctx: Emission, call: Call, result: Var | None) -> None:
     """Whole rows of a tensor picked by index."""
     kind = call.args[1].type
     assert isinstance(kind, TensorType)
+    if tile_type(call, 0).memory_space is MemorySpace.Mat:
+        raise ctx.error(
+            "no instruction picks rows for Mat: those of the vector core write Vec",
+            remedy="pick the rows in a kernel of their own, into a tile in Vec that it stores to a tensor, and load "
+            "that tensor here",
+            needed="Mat",
+            available="Vec",
+        )
     out = ctx.output_onto(result, call.args[0])
     valid = given(call, 3)
     sizes = kind.shape if valid is None else elements(ctx, valid)
@@ -74,12 +97,12 @@ def gather_row(ctx: Emission, call: Call, result: Var | None) -> None:
 
 
 RECIPES: dict[str, OwnRecipe] = {
-    "tile.gather": tiles("tgather"),
+    "tile.gather": gather,
     "tile.gather_mask": gather_mask,
     "tile.gather_row": gather_row,
     "tile.scatter": scatter,
     "tile.scatter_mask": scatter_mask,
-    "tile.sort32": tiles("tsort32"),
+    "tile.sort32": sort,
     "tile.mrgsort_format1": merge_runs,
     "tile.mrgsort_format2": merge_lists,
 }

@@ -5,11 +5,13 @@ from __future__ import annotations
 from attrs import evolve
 
 from pypto_core.ir import (
+    LINE_BYTES,
     Call,
     ConstInt,
     MakeTuple,
     MemorySpace,
     TensorType,
+    TileLayout,
     TileType,
     Var,
     const_index,
@@ -20,14 +22,34 @@ from pypto_core.ir import (
 from pypto_core.ops import dims_text
 from pypto_plugin_pto.emission import Emission, OwnRecipe
 from pypto_plugin_pto.recipes.memory import elements
-from pypto_plugin_pto.recipes.writing import check_element, given, instruction, tile_type
+from pypto_plugin_pto.recipes.writing import check_element, given, instruction, lines_of, tile_type
 from pypto_plugin_pto.tensors import TensorHandle, layout_of
 
 
 def view(ctx: Emission, call: Call, result: Var | None) -> None:
     """The same bytes under another type."""
     if result is not None:
-        ctx.storage.view(result, ctx.storage.handle(call.args[0]))
+        source = ctx.storage.handle(call.args[0])
+        _check_lines(ctx, call, source.kind)
+        ctx.storage.view(result, source)
+
+
+def _check_lines(ctx: Emission, call: Call, source: TileType) -> None:
+    """Refuse another shape for lines with gaps behind them: elements would have to move."""
+    kind = call.type
+    if call.op.name not in ("tile.reshape", "tile.reinterpret_view") or not isinstance(kind, TileType):
+        return
+    if TileLayout.none_box is not source.view.slayout:
+        return
+    (length, lines, gaps), (new_length, new_lines, new_gaps) = lines_of(source), lines_of(kind)
+    kept = length * source.dtype.bits == new_length * kind.dtype.bits or lines == new_lines == 1
+    if (gaps or new_gaps) and not kept:
+        raise ctx.error(
+            f"the elements would have to move: lines are stored in whole blocks of {LINE_BYTES} bytes",
+            remedy="store the tile to a tensor and load it in its new shape, or keep the length of its lines",
+            tile=repr(source),
+            result=repr(kind),
+        )
 
 
 def window(ctx: Emission, call: Call, result: Var | None) -> None:
@@ -58,8 +80,16 @@ def fillpad(mnemonic: str) -> OwnRecipe:
 
 
 def concat(ctx: Emission, call: Call, result: Var | None) -> None:
-    """Side by side."""
+    """Side by side; the second part begins with a block of its own."""
     check_element(ctx, call)
+    length, _, gaps = lines_of(tile_type(call, 0))
+    if gaps:
+        raise ctx.error(
+            f"the second tile would begin within a block of {LINE_BYTES} bytes",
+            remedy="store both to one tensor, side by side, and load them from there",
+            tile=repr(call.args[0].type),
+            line=f"{length} elements, {length * tile_type(call, 0).dtype.element_bytes} bytes",
+        )
     ins = [ctx.storage.handle(a) for a in call.args]
     instruction(ctx, "tconcat", ins, ctx.output(result))
 

@@ -8,19 +8,25 @@ from itertools import pairwise
 from pypto_core.contract import Operand
 from pypto_core.ir import (
     INDEX_ZERO,
+    LINE_BYTES,
     Call,
     ConstInt,
     Expr,
     MakeTuple,
     TileLayout,
     TileType,
+    Type,
+    Var,
     add,
     is_const,
     mul,
     replace,
+    shapes_equal,
+    static_dim,
 )
 from pypto_plugin_pto.emission import Emission
 from pypto_plugin_pto.storage import TileHandle
+from pypto_plugin_pto.type_text import extents_of, flat_extents
 
 
 def instruction(
@@ -117,12 +123,63 @@ def as_row(ctx: Emission, handle: Operand) -> Operand:
 
 
 def as_rows(ctx: Emission, call: Call) -> list[Operand]:
-    """All operands of a call, which are tiles, by :func:`as_row`; one that occurs twice is viewed once."""
+    """All operands of a call, which are tiles, by :func:`as_row`; one that occurs twice is viewed once.
+
+    Windows that are like the result have its valid extents.
+    """
     seen: dict[Expr, Operand] = {}
     for arg in call.args:
         if arg not in seen:
-            seen[arg] = as_row(ctx, ctx.storage.handle(arg))
+            seen[arg] = as_row(ctx, _narrowed(ctx, arg, call.type))
     return [seen[arg] for arg in call.args]
+
+
+def _narrowed(ctx: Emission, arg: Expr, result: Type) -> TileHandle:
+    handle = ctx.storage.handle(arg)
+    if not isinstance(result, TileType) or handle.kind.dtype is not result.dtype:
+        return handle
+    if not shapes_equal(handle.kind.shape, result.shape):
+        return handle
+    return ctx.storage.narrowed(arg.name_hint if isinstance(arg, Var) else "part", handle, result.valid_shape)
+
+
+def lines_of(kind: TileType) -> tuple[int, int, bool]:
+    """(elements of a line, lines, whether storage has a gap behind each) of a flat tile of constant extents."""
+    rows, cols = (static_dim(d) or 0 for d in flat_extents(kind)[0])
+    stored = extents_of(kind)
+    if kind.view.blayout is TileLayout.col_major:
+        return rows, cols, stored.rows != rows
+    return cols, rows, stored.cols != cols
+
+
+def need_gapless(ctx: Emission, *operands: TileType) -> None:
+    """Refuse tiles whose elements an instruction counts through, where lines are stored with gaps between them."""
+    for kind in operands:
+        length, lines, gaps = lines_of(kind)
+        if gaps and lines > 1:
+            raise ctx.error(
+                "an instruction that counts elements takes no tile with gaps between its lines",
+                remedy=f"make lines of a multiple of {LINE_BYTES} bytes",
+                tile=repr(kind),
+                line=f"{length} elements, {length * kind.dtype.element_bytes} bytes",
+            )
+
+
+def need_inside(ctx: Emission, part: TileType, whole: TileType, column: Expr) -> None:
+    """Refuse a part whose last block of storage may lie outside of the tile that it is copied from or into."""
+    length, _, gaps = lines_of(part)
+    if not gaps or part.view.blayout is not TileLayout.row_major:
+        return
+    stored, room = extents_of(part).cols, extents_of(whole).cols
+    if isinstance(column, ConstInt) and column.value + stored <= room:
+        return
+    raise ctx.error(
+        f"a part of {length} columns takes {stored} in storage, which reach beyond the tile",
+        remedy=f"make the part a multiple of {LINE_BYTES} bytes wide, or begin at a column that is one",
+        part=repr(part),
+        tile=repr(whole),
+        column=column.value if isinstance(column, ConstInt) else "known at run time",
+    )
 
 
 def linear_index(ctx: Emission, call: Call, position: int) -> Operand:
@@ -135,6 +192,7 @@ def linear_index(ctx: Emission, call: Call, position: int) -> Operand:
             tile=repr(kind),
         )
     row, col = indices.elements if len(indices.elements) == 2 else (INDEX_ZERO, indices.elements[0])
+    extents = extents_of(kind)
     if kind.view.blayout is TileLayout.col_major and len(kind.shape) == 2:
-        return ctx.index(add(mul(col, kind.shape[0]), row))
-    return ctx.index(add(mul(row, kind.shape[-1]), col))
+        return ctx.index(add(mul(col, extents.rows), row))
+    return ctx.index(add(mul(row, extents.cols), col))
