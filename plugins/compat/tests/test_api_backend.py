@@ -142,8 +142,13 @@ def test_compile_takes_the_machine_and_planner_that_are_asked_for(program: Any, 
     assert compiled.compiled.context.backend is not None
     assert (compiled.compiled.context.backend.name, compiled.compiled.context.planner) == ("a5", "pypto")
     assert (compiled.source is program, compiled.output_dir) == (True, str(tmp_path))
-    assert (tmp_path / "kernel.pto").is_file() and (tmp_path / "passes_dump" / "00_frontend.py").is_file()
+    assert (tmp_path / "ptoas" / "kernel.pto").is_file() and (
+        tmp_path / "passes_dump" / "00_frontend.py"
+    ).is_file()
     assert compiled.program is compiled.compiled.program
+    backend.reset_for_testing()
+    default = ir.compile(program).compiled.context.backend
+    assert default is not None and default.name == "910b"
     for wrong, error, message in (
         ({"skip_ptoas": False}, ValueError, "ptoas is not run from here"),
         (

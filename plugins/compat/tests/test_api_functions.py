@@ -213,10 +213,21 @@ def returned() -> tuple[Any, Any]:
     return ir.deduce_call_return_type(f, [arg]), ir.TensorType([k, 4], FP32)
 
 
+def returning(number: int) -> Any:
+    x = ir.Var("x", I64, U)
+    return ir.Function("f", [x], [I64], ir.ReturnStmt([x + number], U), U)
+
+
 def free_names() -> tuple[Any, Any]:
     a, b = function(), function()
-    with pytest.raises(ValueError, match="structures differ"):
+    with pytest.raises(
+        ValueError, match=r"assertion failed at: left\n(.*\n)+Reason: Variable pointer mismatch"
+    ):
         ir.assert_structural_equal(X + 1, Y + 1)
+    with pytest.raises(
+        ValueError, match=r"at: \['f'\].body\[0\].right\n(.*\n)+Reason: Integer value mismatch \(1 != 2\)"
+    ):
+        ir.assert_structural_equal(*(ir.Program([returning(n)], "p", U) for n in (1, 2)))
     ir.assert_structural_equal(X + 1, Y + 1, True)
     got = (
         ir.structural_equal(a, b),

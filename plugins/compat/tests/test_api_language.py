@@ -263,3 +263,29 @@ def test_jit_makes_the_kernels_functions_with_settings_of_its_own() -> None:
         return pl.store(pl.load(x, [0, 0], [16, 16]), [0, 0], out)
 
     assert isinstance(kern, JITFunction)
+
+
+def test_pieces_of_annotations_can_be_looked_at() -> None:
+    tensor = pl.Tensor[[64, 128], pl.FP16]
+    assert (tensor.shape, tensor.dtype, tensor.memory_space) == ([64, 128], pl.FP16, None)
+    tile = pl.Tile[[16, 16], pl.FP32, pl.Mem.Vec]
+    assert (tile.memory_space, pl.Scalar[pl.INT32].dtype) == (pl.Mem.Vec, pl.INT32)
+    with pytest.raises(AttributeError, match="has no shape"):
+        _ = pl.Scalar[pl.INT32].shape
+    ring = pl.MemRef("ring", slots=2)
+    assert (ring.slot_count_, ring.slot_index_, ring.is_pinned_) == (2, None, True)
+    assert ring[1].slot_index_ == 1 and pl.dynamic("rows").name == "rows"
+
+
+def test_errors_carry_the_way_out_and_the_text() -> None:
+    text = "@pl.function\ndef f(n: pl.Scalar[pl.INDEX]):\n    m = n + k\n"
+    with pytest.raises(UndefinedVariableError, match="'k' is not defined") as caught:
+        pl.parse(text)
+    assert caught.value.hint == caught.value.diagnostics[0].remedy
+    assert caught.value.source_lines[:3] == text.splitlines() and caught.value.span.begin_line == 3
+    for error in (ValueError, ParserError):  # what an operator refuses is a matter of both
+        with pytest.raises(error, match="don't match"):
+            pl.parse(
+                "@pl.function\ndef f(a: pl.Tensor[[4, 8], pl.FP32], b: pl.Tensor[[3, 8], pl.FP32]):\n"
+                "    c = pl.add(a, b)\n"
+            )

@@ -99,6 +99,14 @@ def test_every_installed_pass_has_a_factory() -> None:
     assert pass_.get_required_properties().names == sorted(contract.requires)
     assert pass_.get_produced_properties().contains(P.SSAForm)
     assert pass_.get_invalidated_properties() == passes.IRPropertySet([P.NormalizedStmtStructure])
+    assert passes.auto_tile_matmul_l0().get_invalidated_properties().empty()
+    lost = passes.lower_tile_to_buffer().get_invalidated_properties()
+    assert (
+        lost.contains(P.HasMemRefs)
+        and lost.contains(P.TileStorageLegalized)
+        and not lost.contains(P.BufferIR)
+    )
+    assert passes.lower_tile_to_buffer().get_produced_properties().contains(P.BufferIR)
     with pytest.raises(AttributeError, match="there is no pass 'convert_to_sse'"):
         _ = passes.convert_to_sse
     with pytest.raises(TypeError, match="takes no argument 'deep=True'"):
@@ -264,7 +272,7 @@ def test_verification_before_checks_what_is_required(program: Any) -> None:
         lambda node: node, "Needy", passes.PassProperties(required=passes.IRPropertySet([P.SSAForm]))
     )
     with passes.PassContext([passes.VerificationInstrument(passes.VerificationMode.BEFORE)]):
-        with pytest.raises(pypto.Error, match="before pass Needy"):
+        with pytest.raises(pypto.Error, match="Pre-verification failed before pass 'Needy'"):
             needy(program)
         assert needy(passes.convert_to_ssa()(program)) is not None
     assert needy(program) is program
@@ -338,6 +346,27 @@ def test_a_prefix_of_the_passes_runs_as_a_pipeline(program: Any) -> None:
         pipeline.add_pass(pass_)
     after = pipeline.run(program)
     assert passes.PropertyVerifierRegistry.verify([P.SSAForm, P.NoNestedCalls], after) == []
+
+
+@pytest.mark.parametrize("planner", list(passes.MemoryPlanner), ids=lambda p: p.name)
+def test_a_run_goes_through_the_passes_of_the_manager(program: Any, planner: Any, tmp_path: Path) -> None:
+    backend.set_backend_type(backend.BackendType.Ascend910B)
+    with passes.PassContext([], memory_planner=planner):
+        manager = PassManager()
+        after = manager.run_passes(program, dump_ir=True, output_dir=tmp_path)
+        pipeline, one_by_one = passes.PassPipeline(), program
+        for pass_ in manager.passes:
+            pipeline.add_pass(pass_)
+            one_by_one = pass_(one_by_one)
+        ir.assert_structural_equal(pipeline.run(program), after)
+        ir.assert_structural_equal(one_by_one, after)
+    dumped = [path.name for path in sorted(tmp_path.glob("*.py"))]
+    names = [f"{number:02}_after_{name}.py" for number, name in enumerate(manager.pass_names, 1)]
+    assert dumped == ["00_frontend.py", *names]
+    installed = set(load_host().passes) - {"LowerPipelineToAddressedSlots"}
+    left_out = {"PYPTO": set(), "DSA_RP": {"MemoryReuse"}, "PTOAS": {"MemoryReuse", "AllocateMemoryAddr"}}
+    assert set(manager.pass_names) == installed - left_out[planner.name]
+    assert manager.pass_names.count("Simplify") == 2
 
 
 # Properties and verifiers

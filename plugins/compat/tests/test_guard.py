@@ -84,4 +84,4 @@ def test_the_plugin_is_healthy_here() -> None:
 
     record = load_host().plugin("compat")
     assert record is not None, "pypto-compat is not installed"
-    assert (record.distribution, record.status.value, record.provides) == (OURS, "ok", ())
+    assert (record.distribution, record.status.value, record.provides) == (OURS, "ok", (("codes", 4),))

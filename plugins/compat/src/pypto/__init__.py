@@ -33,7 +33,7 @@ from pypto.log import (  # noqa: E402
 if TYPE_CHECKING:
     from pypto import backend, ir, jit, language, pypto_core, runtime
     from pypto.ir import compile
-    from pypto.pypto_core import codegen, passes
+    from pypto.pypto_core import codegen, passes, testing
 
 spellings.teach_all()
 
@@ -69,6 +69,7 @@ _MODULES = {
     "passes": "pypto.pypto_core.passes",
     "pypto_core": "pypto.pypto_core",
     "runtime": "pypto.runtime",
+    "testing": "pypto.pypto_core.testing",
 }
 
 __all__ = [
@@ -117,6 +118,7 @@ __all__ = [
     "pypto_core",
     "runtime",
     "set_log_level",
+    "testing",
 ]
 
 

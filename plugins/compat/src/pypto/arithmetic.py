@@ -10,7 +10,9 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from pypto_core.diagnostics import UNKNOWN_SPAN, Span
+import attrs
+
+from pypto_core.diagnostics import UNKNOWN_SPAN, DiagnosticError, Span
 from pypto_core.ir import (
     Abs,
     Add,
@@ -51,10 +53,13 @@ from pypto_core.ir import (
     make_binary,
     make_unary,
     scalar_type,
+    structural_equal,
 )
 
 Operand = Expr | int | float
 INT_DEFAULT, FLOAT_DEFAULT = DataType.INT64, DataType.FP32
+COMPARED = Span(*attrs.astuple(UNKNOWN_SPAN, recurse=False))
+"""The place, unknown as well, of the nodes that ``==`` and ``!=`` build: what tells them from all others."""
 
 
 def index(value: Operand) -> Expr:
@@ -124,6 +129,35 @@ def _method(build: Callable[..., Expr], swapped: bool = False) -> Callable[..., 
     return method
 
 
+def _comparison(cls: type[BinaryExpr]) -> Callable[..., Any]:
+    def method(left: Expr, right: Any) -> Any:
+        if not isinstance(right, Expr | int | float) or not isinstance(left.type, ScalarType):
+            return NotImplemented
+        try:
+            return make_binary(cls, left, operand(right, left, COMPARED), COMPARED)
+        except DiagnosticError:  # not comparable, and so not the same either
+            return NotImplemented
+
+    return method
+
+
+def _is_the_same(node: BinaryExpr) -> bool:
+    """Whether both sides are one object; or the constant that was compared with a number is that number."""
+    if node.left is node.right:
+        return True
+    return node.right.span is COMPARED and structural_equal(node.left, node.right)
+
+
+def _truth_of_eq(node: Eq) -> bool:
+    """True, but for a node that ``==`` built: whether both sides are the same."""
+    return node.span is not COMPARED or _is_the_same(node)
+
+
+def _truth_of_ne(node: Ne) -> bool:
+    """True, but for a node that ``!=`` built: whether the sides are not the same."""
+    return node.span is not COMPARED or not _is_the_same(node)
+
+
 def _prefix(build: Callable[..., Expr]) -> Callable[[Expr], Expr]:
     def method(value: Expr) -> Expr:
         return build(value)
@@ -141,8 +175,17 @@ OPERATORS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         **{f"__{name}__": _method(build) for name, build in _TWO_SIDED.items()},
         **{f"__r{name}__": _method(build, swapped=True) for name, build in _TWO_SIDED.items()},
         **{f"__{b.__name__.lower()}__": _method(b) for b in (lt, le, gt, ge)},
+        "__eq__": _comparison(Eq),
+        "__ne__": _comparison(Ne),
         "__neg__": _prefix(neg),
         "__invert__": _prefix(bit_not),
     }
 )
-"""The special methods of expressions. ``==`` and ``!=`` stay those of identity."""
+"""The special methods of expressions.
+
+``==`` and ``!=`` of scalars build nodes that are as true as identity, so that ``x in variables`` and comparisons of
+tuples mean what they did, and a constant is as true as its number; anything else compares by identity.
+"""
+
+TRUTHS: Mapping[type, Callable[..., bool]] = MappingProxyType({Eq: _truth_of_eq, Ne: _truth_of_ne})
+"""What ``bool`` says of the nodes that ``==`` and ``!=`` build."""

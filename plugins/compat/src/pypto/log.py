@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import logging
 
-_logger = logging.getLogger("pypto")
+LOGGER = logging.getLogger("pypto")
 
 
 class LogLevel(enum.IntEnum):
@@ -25,40 +25,40 @@ logging.addLevelName(LogLevel.EVENT, LogLevel.EVENT.name)
 
 def set_log_level(level: LogLevel) -> None:
     """Drop messages below ``level``."""
-    _logger.setLevel(int(level))
+    LOGGER.setLevel(int(level))
 
 
 def get_log_level() -> LogLevel:
     """The level in force; INFO and the like of a parent logger when none was set here."""
-    effective = _logger.getEffectiveLevel()
+    effective = LOGGER.getEffectiveLevel()
     return max((level for level in LogLevel if level <= effective), default=LogLevel.DEBUG)
 
 
 def log_debug(message: str) -> None:
     """Log for developers."""
-    _logger.debug(message)
+    LOGGER.debug(message)
 
 
 def log_info(message: str) -> None:
     """Log for users."""
-    _logger.info(message)
+    LOGGER.info(message)
 
 
 def log_warn(message: str) -> None:
     """Log a warning."""
-    _logger.warning(message)
+    LOGGER.warning(message)
 
 
 def log_error(message: str) -> None:
     """Log an error."""
-    _logger.error(message)
+    LOGGER.error(message)
 
 
 def log_fatal(message: str) -> None:
     """Log an error that ends the work."""
-    _logger.critical(message)
+    LOGGER.critical(message)
 
 
 def log_event(message: str) -> None:
     """Log something that is always worth a line."""
-    _logger.log(LogLevel.EVENT, message)
+    LOGGER.log(LogLevel.EVENT, message)

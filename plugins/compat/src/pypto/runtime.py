@@ -21,7 +21,8 @@ class RunConfig:
     """Settings of a run; there is no device here, so that ``device_id`` is kept and not used.
 
     ``platform``: ``a2a3``, ``a2a3sim``, ``a5`` or ``a5sim``; ``rtol`` and ``atol`` are the tolerances of a comparison.
-    ``codegen_only``: a call compiles to the target and runs nothing.
+    ``codegen_only``: a call compiles to the target and runs nothing. ``world_size``: devices that a host function runs
+    its kernels on.
     """
 
     platform: str = "a2a3sim"
@@ -36,6 +37,7 @@ class RunConfig:
     save_kernels: bool = False
     save_kernels_dir: str | None = None
     codegen_only: bool = False
+    world_size: int = 1
 
     def __attrs_post_init__(self) -> None:
         type_of_platform(self.platform)
@@ -52,6 +54,7 @@ class RunConfig:
             backend=installed(self.backend_type),
             planner=self.memory_planner.kernel_name,
             options={name: value for name, value in switches.items() if value is not _DEFAULTS[name]},
+            world_size=self.world_size,
             execute=not self.codegen_only,
             output_dir=self.save_kernels_dir if self.save_kernels else None,
             dump_passes=self.dump_passes and self.save_kernels,

@@ -1,9 +1,9 @@
 """What the kernel's classes learn when ``pypto`` is imported: PyPTO's spellings of attributes, and operators.
 
-Each row adds a name that the class did not have; the two kinds of row that replace one (``Span.is_valid`` and the class
-of an element type, which PyPTO calls and the kernel reads) leave its truth value as it was. Comparing expressions with
-``==`` is not among them: variables are keys of dictionaries and members of tuples all over the kernel, so that
-:func:`pypto.ir.eq` builds the node.
+Each row adds a name that the class did not have. The rows that replace one leave its value as it was for the kernel:
+``Span.is_valid`` and the class of an element type can be called too, lists of nodes equal lists, and functions of a
+program are found by references too (:mod:`pypto.views`). So does comparing
+expressions with ``==``, see :data:`pypto.arithmetic.OPERATORS`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from typing import Any
 import attrs
 
 from pypto import arithmetic
-from pypto_core.diagnostics import InternalError, Span
+from pypto.views import FieldView, functions, items
+from pypto_core.diagnostics import DiagnosticError, InternalError, Span, UserError
 from pypto_core.ir import (
     ARG_DIRECTIONS,
     MEMREF,
@@ -27,14 +28,18 @@ from pypto_core.ir import (
     ArrayType,
     AtomicType,
     Call,
+    CastMode,
     ClusterScopeStmt,
     CommDomainScopeStmt,
+    ConstBool,
     CoreType,
     DataType,
     Expr,
+    ForStmt,
     Function,
     GlobalVar,
     HierarchyScopeStmt,
+    IfStmt,
     InCoreScopeStmt,
     IterArg,
     MemRef,
@@ -49,11 +54,13 @@ from pypto_core.ir import (
     SeqStmts,
     SplitAivScopeStmt,
     SpmdScopeStmt,
+    Stmt,
     Submit,
     TensorType,
     TileType,
     TileView,
     Type,
+    WhileStmt,
     YieldStmt,
     replace,
     structural_equal,
@@ -140,8 +147,14 @@ _SCOPE_KINDS: Mapping[type, ScopeKind] = MappingProxyType(
 
 
 def _slot(ref: MemRef, index: Any) -> MemRef:
-    """One slot of the allocation."""
-    return replace(ref, slot_index=arithmetic.operand(index))
+    """One slot of a declared allocation; ValueError for a place that was given already."""
+    if not ref.is_pinned:
+        raise UserError(
+            "only a declared allocation takes a slot by subscript",
+            code="PT001",
+            remedy='declare it by its name alone: ir.MemRef("name", slots=2)',
+        )
+    return replace(ref, slot_index=arithmetic.index(index))
 
 
 def _text(span: Span) -> str:
@@ -155,9 +168,9 @@ def _statement(node: SeqStmts, index: int) -> Any:
 
 
 def _option_names(op: Op) -> list[str]:
-    from pypto_core.ops import active_registry  # the tables are loaded when the first operator is needed
+    from pypto_core.ops import find_op  # the tables are loaded when the first operator is needed
 
-    found = active_registry().get(op.name)
+    found = find_op(op.name)
     return [] if found is None else [param.name for param in found.options]
 
 
@@ -265,6 +278,8 @@ def _node_spellings() -> Iterable[Spelling]:
     for field in ("base", "byte_offset", "size", "is_pinned", "slot_count", "slot_index"):
         yield Spelling(MemRef, f"{field}_", _renamed(field))
     yield Spelling(MemRef, "__getitem__", _slot)
+    yield Spelling(MemRef, "name_hint", _renamed("name"))
+    yield Spelling(ConstBool, "dtype", DataType.BOOL)
     yield Spelling(YieldStmt, "value", _list_of("values"))
     yield Spelling(ReturnStmt, "value", _list_of("values"))
     yield Spelling(SeqStmts, "__getitem__", _statement)
@@ -277,22 +292,75 @@ def _node_spellings() -> Iterable[Spelling]:
     yield Spelling(ScopeStmt, "scope_kind", property(lambda node: _SCOPE_KINDS[type(node)]))
     for name, function in arithmetic.OPERATORS.items():
         yield Spelling(Expr, name, function)
+    for owner, truth in arithmetic.TRUTHS.items():
+        yield Spelling(owner, "__bool__", truth)
+
+
+def _view_spellings() -> Iterable[Spelling]:
+    lists: Mapping[type, Iterable[str]] = {
+        ForStmt: ("iter_args", "return_vars"),
+        WhileStmt: ("iter_args", "return_vars"),
+        IfStmt: ("return_vars",),
+        Function: ("params", "param_directions", "return_types"),
+        Stmt: ("leading_comments",),
+    }
+    for owner, names in lists.items():
+        for name in names:
+            yield Spelling(owner, name, FieldView(vars(owner)[name], items), replaces=True)
+    yield Spelling(Program, "functions", FieldView(vars(Program)["functions"], functions), replaces=True)
+
+
+def _error_spellings() -> Iterable[Spelling]:
+    yield Spelling(DiagnosticError, "hint", property(_remedy))
+    yield Spelling(DiagnosticError, "source_lines", property(_source_lines))
+
+
+def _remedy(error: DiagnosticError) -> str:
+    """The way out."""
+    return error.diagnostics[0].remedy
+
+
+def _source_lines(error: DiagnosticError) -> list[str]:
+    """The text that the place is in; without one, the line alone where it can be had."""
+    span = error.span
+    if span.source is not None:
+        return list(span.source.lines)
+    text = span.line_text()
+    return [] if text is None else [text]
 
 
 def _number(member: Any) -> int:
     return member.value
 
 
+def _equals_number(member: Any, other: object) -> Any:
+    if member is other:
+        return True
+    return member.value == other if type(other) is int else NotImplemented
+
+
 def _enum_spellings() -> Iterable[Spelling]:
-    for owner in (AtomicType, CoreType, PipeType):
+    for owner in (AtomicType, CastMode, CoreType, PipeType):
         yield Spelling(owner, "__int__", _number)
         yield Spelling(owner, "__index__", _number)
+        yield Spelling(owner, "__eq__", _equals_number)
+
+
+_GROUPS = (
+    _span_spellings,
+    _dtype_spellings,
+    _type_spellings,
+    _node_spellings,
+    _view_spellings,
+    _error_spellings,
+    _enum_spellings,
+)
 
 
 def teach_all() -> None:
     """Teach all of them; nothing happens when they were taught before."""
     if "same_as" in vars(Node):
         return
-    for group in (_span_spellings, _dtype_spellings, _type_spellings, _node_spellings, _enum_spellings):
+    for group in _GROUPS:
         teach(group())
     _teach_dtype_classes()

@@ -1,9 +1,14 @@
-"""Hook implementations: this distribution registers nothing, it only offers names to import."""
+"""Hook implementations: this distribution offers names to import, and pages of what its checks find."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pypto_core.host import PluginInfo, hookimpl
 from pypto_plugin_compat.guard import refuse_beside_another
+
+if TYPE_CHECKING:
+    from pypto_core.contract import CodePage
 
 
 @hookimpl
@@ -16,3 +21,11 @@ def pypto_plugin() -> PluginInfo:
         summary="import names of the PyPTO C++ compiler: import pypto.language as pl",
         docs="plugins/compat/README.md",
     )
+
+
+@hookimpl
+def pypto_codes() -> tuple[CodePage, ...]:
+    """What the diagnostic checks find, and what to do about it."""
+    from pypto_plugin_compat.codes import PAGES
+
+    return PAGES

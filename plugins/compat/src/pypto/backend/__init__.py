@@ -10,6 +10,7 @@ from typing import Any
 
 import attrs
 
+from pypto.plugins import module_of
 from pypto_core import contract
 from pypto_core.diagnostics import UserError
 from pypto_core.host import Host, load_host
@@ -98,6 +99,12 @@ def get_backend_instance(backend_type: BackendType | None = None) -> Backend:
     """A machine, by default the chosen one."""
     chosen = get_backend_type() if backend_type is None else backend_type
     return Backend(chosen, installed(chosen))
+
+
+def get_buffer_elementwise_recipe_names() -> list[str]:
+    """The tile operators that are lowered to buffers element by element, in order of the alphabet."""
+    rules = module_of("buffer_ir", "rules").RULES
+    return sorted(rule.tile for rule in rules.values() if rule.recipe is not None)
 
 
 @attrs.frozen

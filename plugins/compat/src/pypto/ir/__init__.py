@@ -62,9 +62,14 @@ from pypto.ir.calls import (
     get_op_write_channel,
     is_op_registered,
     make_call,
+    op_arg_is_workspace,
     op_has_declared_arg_effect,
     op_has_declared_arg_effects,
     set_call_attrs,
+)
+from pypto.ir.comparing import (
+    assert_structural_equal,
+    structural_equal,
 )
 from pypto.ir.compiling import (
     CompiledProgram,
@@ -158,7 +163,6 @@ from pypto.ir.traversal import (
 )
 from pypto.ir.trees import (
     ParentStmtAnalysis,
-    assert_structural_equal,
     attach_leading_comments,
     collect_def_vars,
     deduce_call_return_type,
@@ -167,7 +171,6 @@ from pypto.ir.trees import (
     flatten_to_stmts,
     get_last_yield_stmt,
     is_incore_type,
-    structural_equal,
     structural_hash,
     substitute_expr,
     substitute_stmt,
@@ -190,9 +193,11 @@ from pypto_core.ir import (
     ArrayType,
     AtomicType,
     BufferType,
+    CommCtxType,
     CompactMode,
     CoreType,
     DataType,
+    DistributedTensorType,
     ForKind,
     FunctionIRStage,
     FunctionType,
@@ -200,6 +205,7 @@ from pypto_core.ir import (
     MemorySpace,
     MemRefType,
     MultiBufferType,
+    NotifyOp,
     PadValue,
     ParamDirection,
     PipeType,
@@ -220,6 +226,8 @@ from pypto_core.ir import (
     Type,
     UnknownType,
     VoidType,
+    WaitCmp,
+    WindowBufferType,
 )
 from pypto_core.ir import MemorySpace as Mem
 
@@ -287,6 +295,7 @@ __all__ = [
     "Call",
     "Cast",
     "ClusterScopeStmt",
+    "CommCtxType",
     "CommDomainScopeStmt",
     "CompactMode",
     "CompiledProgram",
@@ -299,6 +308,7 @@ __all__ = [
     "DiagnosticCheck",
     "DiagnosticCheckSet",
     "DiagnosticPhase",
+    "DistributedTensorType",
     "Eq",
     "EvalStmt",
     "Expr",
@@ -337,6 +347,7 @@ __all__ = [
     "Ne",
     "Neg",
     "Not",
+    "NotifyOp",
     "Op",
     "OpIRStage",
     "OptimizationStrategy",
@@ -382,7 +393,9 @@ __all__ = [
     "VerificationLevel",
     "VerificationMode",
     "VoidType",
+    "WaitCmp",
     "WhileStmt",
+    "WindowBufferType",
     "WriteChannel",
     "Xor",
     "YieldStmt",
@@ -433,6 +446,7 @@ __all__ = [
     "neg",
     "not_",
     "op",
+    "op_arg_is_workspace",
     "op_has_declared_arg_effect",
     "op_has_declared_arg_effects",
     "or_",

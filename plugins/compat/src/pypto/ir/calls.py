@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from pypto.arithmetic import index, operand
 from pypto.ir.buffers import refuse_internal
+from pypto.ir.definitions import check_options, definition
 from pypto_core.diagnostics import UNKNOWN_SPAN, OpError, Span
 from pypto_core.ir import (
     UNKNOWN,
@@ -33,10 +34,13 @@ from pypto_core.ops import (
     active_registry,
     create_call,
     effect_of,
+    find_op,
     op_ref,
 )
 
 _ABSENT: Any = object()
+
+
 Options = Mapping[str, Any]
 
 
@@ -48,6 +52,7 @@ class WriteChannel(enum.Enum):
 
 
 _DEFERRED = "deferred"
+_SCRATCH = ("tmp", "tmp_tile", "scratch")
 _SCALAR_WRITES = ("tile.write", "tensor.write")
 
 
@@ -59,7 +64,8 @@ def create_op_call(op_name: str, args: Iterable[Any], *rest: Any, **named: Any) 
     """
     options, span = _options_and_span(rest, named)
     refuse_internal(op_name)
-    op = active_registry()[op_name]
+    op = definition(op_name)
+    check_options(op, options)
     values = [_positional(op, i, value, list(args)) for i, value in enumerate(args)]
     return create_call(op_name, values, {k: _option(op, k, v) for k, v in options.items()}, span)
 
@@ -87,12 +93,12 @@ def set_call_attrs(call: Call, attrs: Options) -> Call:
 
 def get_op(name: str) -> Op:
     """The reference to a registered operator; raises InvalidOperationError for any other name."""
-    return active_registry()[name].ref
+    return definition(name).ref
 
 
 def is_op_registered(name: str) -> bool:
     """Whether an operator of that name is known."""
-    return name in active_registry()
+    return find_op(name) is not None
 
 
 def get_op_memory_spec(op_name: str) -> dict[str, Any] | None:
@@ -100,7 +106,7 @@ def get_op_memory_spec(op_name: str) -> dict[str, Any] | None:
 
     The output memory is a space, ``"deferred"`` when an option or inference decides, ``"inherit_from_input"`` or None.
     """
-    memory = active_registry()[op_name].memory
+    memory = definition(op_name).memory
     if memory is None:
         return None
     output = memory.output
@@ -113,26 +119,40 @@ def get_op_memory_spec(op_name: str) -> dict[str, Any] | None:
 
 def get_op_arg_effect(op_name: str, index: int, **kwargs: Any) -> ArgEffect:
     """What an operator does to the storage of an argument; an atomic write reads it too."""
-    op = active_registry()[op_name]
-    if op.buffer is not None:
-        raise OpError(f"operator {op_name} is of the Buffer stage: it requires GetBufferArgEffect")
+    op = _functional(op_name)
     options = {name: _option(op, name, value) for name, value in kwargs.items()}
     return effect_of(Call(op.ref, (), options, {}, type=UNKNOWN), index)
 
 
+def op_arg_is_workspace(op_name: str, index: int) -> bool:
+    """Whether an argument is scratch: its elements mean nothing before the operator runs, nor afterwards.
+
+    Raises OpError, a ValueError, for an operator of the Buffer stage, whose operands say so themselves.
+    """
+    op = _functional(op_name)
+    return index < len(op.operands) and op.operands[index].name in _SCRATCH
+
+
+def _functional(op_name: str) -> OpDef:
+    op = definition(op_name)
+    if op.buffer is not None:
+        raise OpError(f"operator {op_name} is of the Buffer stage: it requires GetBufferArgEffect")
+    return op
+
+
 def op_has_declared_arg_effects(op_name: str) -> bool:
     """Whether an operator says what it does to the storage of its arguments."""
-    return bool(active_registry()[op_name].effects)
+    return bool(definition(op_name).effects)
 
 
 def op_has_declared_arg_effect(op_name: str, index: int) -> bool:
     """Whether an operator says what it does to the storage of this argument."""
-    return index in active_registry()[op_name].effects
+    return index in definition(op_name).effects
 
 
 def get_op_write_channel(op_name: str) -> WriteChannel:
     """How what the operator writes gets to memory."""
-    return WriteChannel.Scalar if active_registry()[op_name].name in _SCALAR_WRITES else WriteChannel.Dma
+    return WriteChannel.Scalar if definition(op_name).name in _SCALAR_WRITES else WriteChannel.Dma
 
 
 class OpNamespace:
@@ -154,6 +174,7 @@ class OpNamespace:
 
     def __dir__(self) -> list[str]:
         prefix = self._group + "."
+        find_op(prefix)  # which looks into plugins, as the kernel has no operator of that name
         return sorted(op.name.removeprefix(prefix) for op in active_registry() if op.name.startswith(prefix))
 
     def __repr__(self) -> str:
@@ -164,10 +185,10 @@ def wrapper(op_name: str) -> Callable[..., Call]:
     """The operator as a function."""
 
     def call(*args: Any, span: Span | None = None, **named: Any) -> Call:
-        return _call(active_registry()[op_name], list(args), named, span or UNKNOWN_SPAN)
+        return _call(definition(op_name), list(args), named, span or UNKNOWN_SPAN)
 
     call.__name__ = call.__qualname__ = op_name.rpartition(".")[2]
-    call.__doc__ = active_registry()[op_name].summary
+    call.__doc__ = definition(op_name).summary
     return call
 
 
@@ -176,7 +197,7 @@ def _call(op: OpDef, given: list[Any], named: dict[str, Any], span: Span) -> Cal
     scalar = op.scalar_form
     operands = [p.name for p in op.operands]
     if scalar is not None and len(operands) > 1 and _is_scalar(values.get(operands[1])):
-        op = active_registry()[scalar]
+        op = definition(scalar)
         values = _matched(op, given, named)
     args: list[Expr | None] = []
     options: dict[str, Any] = {}

@@ -20,7 +20,8 @@ from pypto_core.host import load_host
 from pypto_core.ir import Program
 from pypto_core.run import Compiled, VerificationLevel
 
-_ENGINE = "values"
+_ENGINE, _TEXTS = "values", "ptoas"
+_DEFAULT_MACHINE = BackendType.Ascend910B
 
 
 @attrs.frozen
@@ -80,9 +81,9 @@ def compile(
 ) -> CompiledProgram:
     """Compile a program; see :func:`pypto_core.compile` for what can go wrong.
 
-    The machine is ``backend_type``, that of ``platform``, the configured one, or the only one installed. Settings that
-    are not given are those of the active context; a planner that contradicts it is a RuntimeError. The assembler is
-    never run, so that ``skip_ptoas=False`` is an error.
+    The machine is ``backend_type``, that of ``platform``, the configured one, that of the active context, or the 910B.
+    Settings that are not given are those of the active context; a planner that contradicts it is a RuntimeError. The
+    assembler is never run, so that ``skip_ptoas=False`` is an error. Texts for it go to ``ptoas`` in ``output_dir``.
     """
     if not skip_ptoas:
         raise UserError(
@@ -108,10 +109,22 @@ def compile(
         **{name: value for name, value in switches.items() if value is not None},
         **options,
     )
+    if output_dir is not None:
+        _sort_out(Path(output_dir))
     return CompiledProgram(compiled, None if output_dir is None else str(output_dir))
 
 
+def _sort_out(folder: Path) -> None:
+    """Put the texts for the assembler into a folder of their own."""
+    texts = sorted(folder.glob("*.pto"))
+    if texts:
+        (folder / _TEXTS).mkdir(exist_ok=True)
+    for text in texts:
+        text.replace(folder / _TEXTS / text.name)
+
+
 def _machine(backend_type: BackendType | None, platform: str | None) -> BackendType | None:
+    """The machine that is asked for; None where the active context has one."""
     named = None if platform is None else type_of_platform(platform)
     given = {item for item in (backend_type, named) if item is not None}
     if len(given) > 1:
@@ -122,4 +135,7 @@ def _machine(backend_type: BackendType | None, platform: str | None) -> BackendT
         )
     if given:
         return given.pop()
-    return get_backend_type() if is_backend_configured() else None
+    if is_backend_configured():
+        return get_backend_type()
+    active = run.PassContext.current()
+    return _DEFAULT_MACHINE if active is None or active.backend is None else None

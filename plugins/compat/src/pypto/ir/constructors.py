@@ -14,6 +14,7 @@ from pypto_core.ir import (
     DataType,
     Expr,
     ForKind,
+    FunctionIRStage,
     FunctionType,
     GlobalVar,
     Level,
@@ -23,6 +24,11 @@ from pypto_core.ir import (
     Type,
     scalar_type,
 )
+
+
+def global_var(name: str) -> GlobalVar:
+    """``GlobalVar(name)``: the reference to a function; a key of ``program.functions`` will do as a name."""
+    return GlobalVar(str(name))
 
 
 def var(name_hint: str, type: Type, span: Span = UNKNOWN_SPAN) -> Expr:
@@ -45,13 +51,13 @@ def mem_ref(
     slots: int = 1,
     slot: Any = None,
 ) -> Expr:
-    """``MemRef(base, byte_offset, size, span, …)``, or a declaration: ``MemRef("name", slots=2)``, ``MemRef()``."""
-    if isinstance(byte_offset, Span):  # MemRef("name", span)
-        span, byte_offset = byte_offset, None
-    if isinstance(base, Span):  # MemRef(span)
-        span, base = base, None
+    """``MemRef(base, byte_offset, size, span, …)``, or a declaration: ``MemRef(["name",] [span,] slots=1)``."""
+    if isinstance(base, Span):  # MemRef(span[, slots])
+        span, base, byte_offset, slots = base, None, None, byte_offset or slots
+    elif isinstance(byte_offset, Span):  # MemRef("name", span[, slots])
+        span, byte_offset, size, slots = byte_offset, None, 0, size or slots
     declared = byte_offset is None
-    owner = base if isinstance(base, kernel.Var) else kernel.Var(base or "mem", PTR, span=span)
+    owner = base if isinstance(base, kernel.Var) else kernel.Var(base or "", PTR, span=span)
     return kernel.MemRef(
         owner,
         operand(0 if declared else byte_offset),
@@ -74,7 +80,7 @@ def _sorted_out(rest: Sequence[Any]) -> tuple[list[Any], Type | None, Span]:
 
 
 def call(
-    op: Op,
+    op: Op | str,
     args: Iterable[Expr],
     *rest: Any,
     kwargs: Mapping[str, Any] | None = None,
@@ -86,7 +92,7 @@ def call(
     maps, kind, at = _sorted_out(rest)
     first, second = [*maps, None, None][:2]
     return kernel.Call(
-        op,
+        global_var(op) if isinstance(op, str) else op,
         args,  # type: ignore[arg-type]
         kwargs or first or {},
         attrs or second or {},
@@ -283,6 +289,7 @@ def function(
     role: Any = None,
     attrs: Mapping[str, Any] | None = None,
     requires_runtime_binding: bool = False,
+    ir_stage: FunctionIRStage = FunctionIRStage.Functional,
 ) -> Any:
     """``Function(name, params, return_types, body, span, type=Opaque, …)``; a parameter may be (Var, direction)."""
     pairs: list[Any] = [p if isinstance(p, tuple) else (p, ParamDirection.In) for p in params]
@@ -297,6 +304,7 @@ def function(
         role=role,
         attrs=attrs or {},
         requires_runtime_binding=requires_runtime_binding,
+        ir_stage=ir_stage,
         span=span,
     )
 

@@ -15,6 +15,7 @@ class NodeFacade(type):
 
     kernel: type
     build: Callable[..., Any] | None
+    instances: tuple[type, ...]
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         """A node of the kernel; TypeError for a class without instances of its own."""
@@ -23,7 +24,13 @@ class NodeFacade(type):
         return cls.build(*args, **kwargs)
 
     def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, cls.kernel)
+        return isinstance(instance, cls.instances)
+
+    def __getattr__(cls, name: str) -> Any:
+        """What the class of the kernel has, methods among them: ``ir.MemRef.may_alias(a, b)``."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(cls.kernel, name)
 
     def __subclasscheck__(cls, subclass: type) -> bool:
         return issubclass(kernel_class(subclass), cls.kernel)
@@ -43,10 +50,14 @@ def kernel_class(cls: type) -> type:
     return cls.kernel if isinstance(cls, NodeFacade) else cls
 
 
-def facade(kernel: type, build: Callable[..., Any] | None = None) -> Any:
-    """The constructor for a class of the kernel; without ``build`` it only serves as a class."""
+def facade(kernel: type, build: Callable[..., Any] | None = None, *, also: tuple[type, ...] = ()) -> Any:
+    """The constructor for a class of the kernel; without ``build`` it only serves as a class.
+
+    ``also``: classes whose objects pass as instances, as PyPTO derives them from this one.
+    """
     members = {
         "kernel": kernel,
+        "instances": (kernel, *also),
         "build": None if build is None else staticmethod(build),
         "__match_args__": getattr(kernel, "__match_args__", ()),
         "__doc__": (build and build.__doc__) or kernel.__doc__,

@@ -6,10 +6,11 @@ from typing import Any
 
 from pypto.ir import constructors as make
 from pypto.ir.facade import facade
+from pypto.views import FunctionName
 from pypto_core import ir as kernel
 
 IRNode = kernel.Node
-Op, GlobalVar = kernel.Op, kernel.GlobalVar
+Op = kernel.Op
 
 Expr: Any = facade(kernel.Expr)
 Stmt: Any = facade(kernel.Stmt)
@@ -17,7 +18,8 @@ ScopeStmt: Any = facade(kernel.ScopeStmt)
 BinaryExpr: Any = facade(kernel.BinaryExpr)
 UnaryExpr: Any = facade(kernel.UnaryExpr)
 
-Var: Any = facade(kernel.Var, make.var)
+GlobalVar: Any = facade(kernel.GlobalVar, make.global_var, also=(FunctionName,))
+Var: Any = facade(kernel.Var, make.var, also=(kernel.MemRef,))
 IterArg: Any = facade(kernel.IterArg, make.iter_arg)
 MemRef: Any = facade(kernel.MemRef, make.mem_ref)
 Call: Any = facade(kernel.Call, make.call)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Set
 from pathlib import Path
 from typing import Any
 
 import attrs
 
 from pypto.ir.text import python_print
+from pypto.pypto_core.passes.checks import run_checked
 from pypto.pypto_core.passes.context import BUFFER_IR, kernel_context
 from pypto.pypto_core.passes.pass_objects import Pass
+from pypto_core.contract import PassContract
 from pypto_core.diagnostics import UserError, render_all
 from pypto_core.host import Host, load_host
 from pypto_core.ir import Program
@@ -23,12 +26,15 @@ from pypto_core.run import (
     as_program,
     goals_of,
     make_problem,
-    resolve,
 )
-from pypto_core.solver import Goal, solve
+from pypto_core.solver import Goal, Must, NoPlanError, PassEntry, solve
 
 _TARGET = "pto"
 _ENDS = ("AllocatedMemoryAddr", "HasMemRefs")
+_PURPOSE = "the default strategy"
+_FOR_PLANNER, _FOR_MACHINE = "planner:ptoas", "runtime.buffer_ir"
+"""What passes need that leave programs alone without it: PyPTO has them in every pipeline, and leaves out only those
+that place buffers where a planner does so itself."""
 
 
 def _on_buffers(context: PassContext) -> bool:
@@ -58,8 +64,7 @@ class PassDumpLevel(enum.Enum):
 class PassManager:
     """Runs the passes of a strategy; which planner they are for, and whether on buffers, is settled when it is made.
 
-    ``passes`` are what a program goes through that has already what no installed pass could make. A run asks the
-    solver again for its own program, and leaves out what that one does not need.
+    ``passes`` are all installed ones that the planner and the machine have a use for, in the solver's order.
     """
 
     def __init__(
@@ -98,11 +103,11 @@ class PassManager:
         """The names of the passes, in order."""
         return self.pass_names
 
-    def pipeline(self, program: Any, context: PassContext | None = None) -> Pipeline:
-        """The pipeline that a program goes through, with the solver's reasons in ``pipeline.plan``.
+    def pipeline(self, context: PassContext | None = None) -> Pipeline:
+        """The passes as a pipeline of the kernel.
 
         Raises MismatchError (a RuntimeError) when the active planner is not the one that the manager was made for, or
-        ``enable_buffer_ir`` has changed; NoPlanError with its reasons when there is no order.
+        ``enable_buffer_ir`` has changed.
         """
         active = context or kernel_context()
         if active.planner != self._planner:
@@ -118,7 +123,9 @@ class PassManager:
                 remedy="make it inside of the context in which it runs",
             )
         host = active.host or load_host()
-        return resolve(active, host, _goals(active, host), as_program(program))
+        return Pipeline.of(
+            [pass_.kernel_pass for pass_ in self.passes], host.properties, planner=self._planner
+        )
 
     def run_passes(
         self,
@@ -141,8 +148,7 @@ class PassManager:
                 )
             dump = Dump(Path(output_dir), prefix, explicit=level is PassDumpLevel.EXPLICIT)
             context = context.derive(instruments=(*context.instruments, dump))
-        program = as_program(input_ir)
-        return self.pipeline(program, context).run(program, context).program
+        return run_checked(self.pipeline(context), as_program(input_ir), context)
 
 
 @attrs.frozen
@@ -174,22 +180,36 @@ def _goals(context: PassContext, host: Host) -> tuple[Goal, ...]:
     """What a pipeline is for: PTO text where something writes it, otherwise buffers in their places."""
     if _TARGET in host.targets:
         return goals_of(_TARGET, context, host)[1]
+    contracts = [p.contract for p in host.passes.values()]
     for name in _ENDS:
-        if any(name in p.contract.produces and _enabled(p, context) for p in host.passes.values()):
-            return (Goal(name, "the default strategy"),)
+        if any(name in c.produces and _enabled(c, context.capabilities) for c in contracts):
+            return (Goal(name, _PURPOSE),)
     return ()
 
 
-def _enabled(pass_: Any, context: PassContext) -> bool:
-    offered = context.capabilities
-    return pass_.contract.needs <= offered and not pass_.contract.excludes & offered
+def _enabled(contract: PassContract, offered: Set[str]) -> bool:
+    return contract.needs <= offered and not contract.excludes & offered
 
 
 def _passes(context: PassContext, host: Host) -> list[Any]:
-    """The passes for a program that has what none of the installed ones makes."""
+    """Every pass that the planner and the machine have a use for, for a program that has what none of them makes."""
     contracts = [p.contract for p in host.passes.values()]
     made = {name for c in contracts for name in c.produces - c.requires}
     goals = _goals(context, host)
     asked = {goal.property for goal in goals}.union(*(c.requires for c in contracts))
-    plan = solve(make_problem(context, host, goals, frozenset(asked - made), purpose="the default strategy"))
+    problem = make_problem(context, host, goals, frozenset(asked - made), purpose=_PURPOSE)
+    gates = {_FOR_PLANNER} if context.backend is None else {_FOR_PLANNER, _FOR_MACHINE}
+    entries = tuple(_without(entry, gates) for entry in problem.passes)
+    offered = {capability.name for capability in problem.capabilities}
+    must = tuple(Must(e.name, _PURPOSE) for e in entries if _enabled(e.contract, offered))
+    try:
+        plan = solve(attrs.evolve(problem, passes=entries, must=must))
+    except NoPlanError:  # some exclude each other: then those that the goals need
+        plan = solve(attrs.evolve(problem, passes=entries))
     return [host.passes[step.name] for step in plan.steps]
+
+
+def _without(entry: PassEntry, gates: Set[str]) -> PassEntry:
+    """A pass without what it needs only to do something."""
+    contract = entry.contract
+    return attrs.evolve(entry, contract=attrs.evolve(contract, needs=contract.needs - gates))

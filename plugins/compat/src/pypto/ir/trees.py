@@ -1,4 +1,4 @@
-"""Comparing, copying and searching programs, under PyPTO's names."""
+"""Copying and searching programs, under PyPTO's names."""
 
 from __future__ import annotations
 
@@ -29,16 +29,6 @@ from pypto_core.ir import (
 )
 
 Pairs = Mapping[Var, Expr] | Iterable[tuple[Var, Expr]]
-
-
-def structural_equal(a: Any, b: Any, enable_auto_mapping: bool = False) -> bool:
-    """Whether two nodes or types are equal up to the names of what they define; MemRefs in types don't count."""
-    return kernel.structural_equal(a, b, enable_auto_mapping=enable_auto_mapping)
-
-
-def assert_structural_equal(a: Any, b: Any, enable_auto_mapping: bool = False) -> None:
-    """Raise a ValueError that says where and why two nodes differ."""
-    kernel.assert_structural_equal(a, b, enable_auto_mapping=enable_auto_mapping)
 
 
 def structural_hash(node: Any, enable_auto_mapping: bool = False) -> int:

@@ -10,12 +10,15 @@ from importlib import import_module
 from typing import Any
 
 import pypto_core.language as _language
+from pypto.language.forms import teach_forms
 from pypto_core.ir import Function, Program
 
 _kernel = import_module("pypto_core.language")
 globals().update({name: getattr(_kernel, name) for name in _kernel.__all__})
 
-_MODULES = ("parser", "typing")
+teach_forms()
+
+_MODULES = ("distributed", "parser", "typing")
 
 __all__ = [*_kernel.__all__, *_MODULES]  # pyright: ignore[reportUnsupportedDunderAll]
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from pypto_core.ir import DataType
 
 if TYPE_CHECKING:
-    from pypto.pypto_core import backend, codegen, ir, passes
+    from pypto.pypto_core import backend, codegen, ir, passes, testing
 
-_MODULES = ("backend", "codegen", "ir", "passes")
+_MODULES = ("backend", "codegen", "ir", "passes", "testing")
 
-__all__ = ["DataType", "backend", "codegen", "ir", "passes"]
+__all__ = ["DataType", "backend", "codegen", "ir", "passes", "testing"]
 
 
 def __getattr__(name: str) -> Any:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
+from pypto.pypto_core.passes.checks import DiagnosticCheckRegistry, DiagnosticInstrument
 from pypto.pypto_core.passes.context import PassContext
 from pypto.pypto_core.passes.instruments import (
     CallbackInstrument,
@@ -19,6 +20,12 @@ from pypto.pypto_core.passes.instruments import (
     RoundTripInstrument,
     VerificationInstrument,
     make_roundtrip_instrument,
+)
+from pypto.pypto_core.passes.numbers import (
+    NestedCallErrorType,
+    SSAErrorType,
+    TypeCheckErrorType,
+    UseAfterDefErrorType,
 )
 from pypto.pypto_core.passes.pass_objects import (
     Pass,
@@ -53,6 +60,7 @@ from pypto.pypto_core.passes.verifying import (
     get_structural_properties,
     get_verified_properties,
     verify_properties,
+    verify_tensor_view_canonical,
 )
 from pypto_core.host import Host, catalogued, distribution_for, install_advice, load_host
 from pypto_core.run import PassContext as _KernelContext
@@ -61,12 +69,15 @@ __all__ = [
     "CallbackInstrument",
     "Diagnostic",
     "DiagnosticCheck",
+    "DiagnosticCheckRegistry",
     "DiagnosticCheckSet",
+    "DiagnosticInstrument",
     "DiagnosticPhase",
     "DiagnosticSeverity",
     "IRProperty",
     "IRPropertySet",
     "MemoryPlanner",
+    "NestedCallErrorType",
     "Pass",
     "PassContext",
     "PassInstrument",
@@ -76,6 +87,9 @@ __all__ = [
     "ReportInstrument",
     "RoundTripInstrument",
     "RuntimeKind",
+    "SSAErrorType",
+    "TypeCheckErrorType",
+    "UseAfterDefErrorType",
     "VerificationInstrument",
     "VerificationLevel",
     "VerificationMode",
@@ -91,6 +105,7 @@ __all__ = [
     "runtime_kind_from_name",
     "runtime_kind_to_name",
     "verify_properties",
+    "verify_tensor_view_canonical",
 ]
 
 _SUBMODULES = ("l0_tile_chooser", "stmt_dependency_analysis")

@@ -24,7 +24,7 @@ from pypto_core.host import load_host
 from pypto_core.run import level_from_environment
 
 DOUBLE_BUFFER, BUFFER_IR = "enable_pypto_l0c_double_buffer", "enable_buffer_ir"
-_PHASE, _RUNTIME = "diagnostic_phase", "runtime"
+PHASE, _RUNTIME = "diagnostic_phase", "runtime"
 
 _entered: ContextVar[tuple[tuple[PassContext, run.PassContext], ...]] = ContextVar(
     "pypto_compat_contexts", default=()
@@ -74,7 +74,7 @@ class PassContext:
             options={
                 DOUBLE_BUFFER: self.enable_pypto_l0c_double_buffer,
                 BUFFER_IR: self.enable_buffer_ir,
-                _PHASE: self.diagnostic_phase,
+                PHASE: self.diagnostic_phase,
                 _RUNTIME: self.runtime,
             },
             instruments=self.instruments,
@@ -134,7 +134,7 @@ def of_kernel(context: run.PassContext) -> PassContext:
     return PassContext(
         context.instruments,
         context.verification,
-        options.get(_PHASE, DiagnosticPhase.PRE_PIPELINE),
+        options.get(PHASE, DiagnosticPhase.PRE_PIPELINE),
         tuple(sorted(context.disabled_diagnostics)),
         planner_named(context.planner),
         bool(options.get(DOUBLE_BUFFER, False)),

@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import attrs
 
 from pypto.pypto_core.passes.pass_objects import Pass
+from pypto.pypto_core.passes.reporting import PassInstrument, ReportInstrument
 from pypto.pypto_core.passes.settings import VerificationMode
 from pypto_core import run
+from pypto_core.diagnostics import VerificationError
 from pypto_core.ir import Program
 from pypto_core.run import PipelineStep, Run
 
 Hook = Callable[[Pass, Program], None]
-
-
-class PassInstrument:
-    """Base of instruments."""
-
-    def get_name(self) -> str:
-        """What messages call it."""
-        return type(self).__name__
 
 
 @attrs.frozen
@@ -62,31 +55,27 @@ class VerificationInstrument(PassInstrument):
 
     def before_pass(self, current: Run, step: PipelineStep) -> None:
         """Raise VerificationError when the pass can't count on what it requires."""
-        self._call("before_pass", current, step)
+        self._call("Pre", current, step)
 
     def after_pass(self, current: Run, step: PipelineStep) -> None:
         """Raise VerificationError when the pass did not make what it promises."""
-        self._call("after_pass", current, step)
+        self._call("Post", current, step)
 
-    def _call(self, hook: str, current: Run, step: PipelineStep) -> None:
+    def _call(self, when: str, current: Run, step: PipelineStep) -> None:
         mode = _MODES.get(self.mode)
-        if mode is not None:
-            getattr(run.VerificationInstrument(mode), hook)(current, step)
-
-
-@attrs.frozen
-class ReportInstrument(PassInstrument):
-    """Writes what a run reported to a folder."""
-
-    output_dir: Path = attrs.field(converter=Path)
-
-    def get_output_dir(self) -> str:
-        """The folder."""
-        return str(self.output_dir)
-
-    def after_pipeline(self, current: Run) -> None:
-        """Write the files."""
-        run.ReportInstrument(self.output_dir).after_pipeline(current)
+        if mode is None:
+            return
+        kernel, place = run.VerificationInstrument(mode), "before" if when == "Pre" else "after"
+        hook = kernel.before_pass if when == "Pre" else kernel.after_pass
+        try:
+            hook(current, step)
+        except VerificationError as error:
+            head, *found = error.diagnostics
+            named = attrs.evolve(
+                head,
+                message=f"{when}-verification failed {place} pass '{step.name}':{head.message.rpartition(':')[2]}",
+            )
+            raise VerificationError(diagnostics=(named, *found)) from None
 
 
 @attrs.frozen
@@ -101,3 +90,13 @@ class RoundTripInstrument(PassInstrument):
 def make_roundtrip_instrument() -> RoundTripInstrument:
     """An instrument that prints and reads back the program after every pass."""
     return RoundTripInstrument()
+
+
+__all__ = [
+    "CallbackInstrument",
+    "PassInstrument",
+    "ReportInstrument",
+    "RoundTripInstrument",
+    "VerificationInstrument",
+    "make_roundtrip_instrument",
+]

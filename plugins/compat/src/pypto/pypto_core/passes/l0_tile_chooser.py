@@ -5,25 +5,15 @@ The plugin is found by its entry point, and only when the chooser is used.
 
 from __future__ import annotations
 
-from functools import cache
-from importlib import import_module
-from importlib.metadata import entry_points
 from typing import Any
 
 import attrs
 
-_PLUGIN = "autotile"
+from pypto.plugins import module_of
 
 
-@cache
 def _chooser() -> Any:
-    """The chooser's package; ImportError that says what to install when the plugin is absent."""
-    found = sorted(entry_points(group="pypto.plugins", name=_PLUGIN), key=lambda entry: entry.value)
-    if not found:
-        raise ImportError(
-            "the tile chooser comes with another distribution: pip install pypto-plugin-autotile"
-        )
-    return import_module(f"{found[0].value.rpartition('.')[0]}.chooser")
+    return module_of("autotile", "chooser")
 
 
 class L0TileConfig:

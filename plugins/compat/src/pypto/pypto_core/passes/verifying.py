@@ -13,6 +13,8 @@ from pypto_core import diagnostics, verify
 from pypto_core.diagnostics import Span
 from pypto_core.ir import Program
 
+_VIEWS, _NO_STRIDES = "TensorViewCanonical", 3
+
 
 @attrs.frozen(kw_only=True)
 class Diagnostic:
@@ -27,7 +29,8 @@ class Diagnostic:
     kernel_diagnostic: diagnostics.Diagnostic = attrs.field(repr=False, eq=False)
 
 
-def _diagnostic(found: diagnostics.Diagnostic) -> Diagnostic:
+def diagnostic(found: diagnostics.Diagnostic) -> Diagnostic:
+    """A finding of the kernel under PyPTO's names."""
     severity = DiagnosticSeverity.of(found.severity)
     return Diagnostic(
         severity=severity,
@@ -52,7 +55,7 @@ class PropertyVerifierRegistry:
             found = list(
                 verify.verify_properties(program, names_of(props), context.backend, catalogue=catalogue)
             )
-        return [_diagnostic(item) for item in found]
+        return [diagnostic(item) for item in found]
 
     @staticmethod
     def verify_or_throw(props: Any, program: Program) -> None:
@@ -73,6 +76,12 @@ def verify_properties(props: Any, program: Program, pass_name: str = "") -> None
         verify.verify_or_raise(
             program, names_of(props), context.backend, after=pass_name, catalogue=catalogue
         )
+
+
+def verify_tensor_view_canonical(program: Program, require_materialized: bool = False) -> list[Diagnostic]:
+    """The views of tensors that are not canonical; ``require_materialized``: one without strides is not."""
+    found = PropertyVerifierRegistry.verify([_VIEWS], program)
+    return [item for item in found if require_materialized or item.error_code != _NO_STRIDES]
 
 
 def get_structural_properties() -> IRPropertySet:
