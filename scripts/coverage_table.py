@@ -61,6 +61,19 @@ GROUPS: dict[str, str] = {
         load(target_memory=), load(valid_shape=), mrgsort, mrgsort(block_len=), mrgsort(2 lists), sort32, row_argmax,
         fmods, split, split(slot_num=), store, module constant, annotated return, return, returned tuple,
         prefetch.async_prefetch""",
+    "all of the regions": """
+        jit.extern, loop split_aiv, pipeline(init_values=), cross_core_slot, aiv_shard, array.create,
+        system.task_dummy, system.task_dummy(deps=), at as a task, write element/1, cmp, cmp(cmp_type=), gather_row,
+        gather_row(valid_shape=), create_l1, const, col_expand_expdif, col_max, col_sum, row_expand_add, row_min,
+        system.syncall, system.syncall(core_type=), tensor.arange, tensor.gather, tensor.gather(mask_pattern=),
+        tensor.gather(output_dtype=), tensor.mrgsort, tensor.mrgsort(block_len=), tensor.sort32, tensor.scatter,
+        tensor.scatter(dst=), tensor.scatter(mask_pattern=), tile.load, tile.load(target_memory=), tile.store,
+        tile.create, tile.create(dtype=), tile.create(target_memory=), tile.fillpad, tile.fillpad(pad_value=),
+        tile.cast, tile.cast(target_type=), tile.full, tile.arange, tile.gather, tile.slice, tile.reshape,
+        tile.set_validshape, tile.write, tile.add, tile.sub, tile.mul, tile.maximum, tile.neg, tile.exp, tile.sqrt,
+        tile.rsqrt, tile.recip, tile.row_max, tile.row_sum, tile.row_expand_sub, tile.row_expand_mul,
+        tile.row_expand_div, tile.col_expand_mul, tile.transpose, tile.transpose_view, tile.matmul, tile.matmul_acc,
+        pld.tensor.remote_store, pld.tile.remote_load, pld.tile.remote_store""",
     "the example programs of the language, beyond that": """
         pl.Out, pl.InOut, pl.Tensor[..], pl.Tile[..], pl.Scalar[..], dynamic dim, annotated assignment, tuple
         unpacking, function in a program class, kernel made in a factory, function(type=InCore),

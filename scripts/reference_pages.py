@@ -46,7 +46,7 @@ PACKAGES = (
 CODE_GROUPS: tuple[tuple[str, str, str], ...] = (
     ("language", "Language and operators", r"PT[012]\d\d"),
     ("solver", "Solver and options", r"PT3[01]\d"),
-    ("passes", "Passes", r"PT3[2-9]\d|PT6\d\d|PH-.*"),
+    ("passes", "Passes", r"PT3[2-9]\d|PT6\d\d|PH-.*|PH\d+"),
     ("verification", "Verification", r"PT4\d\d"),
     ("contracts", "Machines, stored programs, plugins", r"PT[57]\d\d"),
     ("running", "Running and the command line", r"PT8\d\d"),

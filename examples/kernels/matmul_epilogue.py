@@ -1,4 +1,4 @@
-"""A product with its epilogue in one kernel: the cube core multiplies, the vector core adds the bias and squashes."""
+"""A product with its epilogue in one scope: the cube core multiplies, the vector core adds the bias and squashes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ M, N, K = 16, 64, 128
 
 @pl.program
 class MatmulEpilogue:
-    """Work for both cores in one scope: it runs and is planned, but is no text for the assembler until it is split."""
+    """Work for both cores in one scope: it becomes a kernel for each, and the product lies in memory in between."""
 
     @pl.function(type=pl.FunctionType.Orchestration)
     def matmul_epilogue(
@@ -47,4 +47,3 @@ def golden(x: np.ndarray, weight: np.ndarray, bias: np.ndarray) -> dict[str, np.
 
 # Half a unit in the last of eight bits of numbers up to 8.
 TOLERANCE = 0.02
-MIXED = ("matmul_silu",)

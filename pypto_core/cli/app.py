@@ -63,11 +63,8 @@ class LazyGroup(click.Group):
             from difflib import get_close_matches  # needed only for a mistyped command
 
             near = get_close_matches(args[0], self.list_commands(ctx), n=2)
-            if near:
-                raise click.UsageError(
-                    f"{error.format_message()} Did you mean {' or '.join(near)}?", ctx
-                ) from None
-            raise
+            more = f" Did you mean {' or '.join(near)}?" if near else ""
+            raise click.UsageError(f"{error.format_message()}{more}{_absent_plugins()}", ctx) from None
 
 
 def _module_name(command: str) -> str:
@@ -86,6 +83,14 @@ def _plugin_commands() -> dict[str, Any]:
     return dict(load_host().commands)
 
 
+def _absent_plugins() -> str:
+    """Plugins that are not loaded, one of which may have the command."""
+    from pypto_core.host import Status, load_host  # needed only for a mistyped command
+
+    absent = [f"{r.name} ({r.reason})" for r in load_host().health if r.status is not Status.OK]
+    return f" Plugins that are not loaded: {', '.join(absent)}." if absent else ""
+
+
 @click.group(
     cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
 )
@@ -101,7 +106,10 @@ def run(args: Sequence[str] | None = None) -> int:
         result = cli.main(argv, prog_name="pypto", standalone_mode=False)
         return result if isinstance(result, int) else 0
     except click.ClickException as error:
-        error.show()
+        if "--json" in argv:
+            _show(_misused(error, argv), as_json=True)
+        else:
+            error.show()
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
@@ -123,6 +131,15 @@ def run(args: Sequence[str] | None = None) -> int:
 def _fail(error: DiagnosticError, argv: Sequence[str]) -> int:
     _show(error, as_json="--json" in argv)
     return 3 if isinstance(error, InternalError) else 2
+
+
+def _misused(error: click.ClickException, argv: Sequence[str]) -> DiagnosticError:
+    """A command line that click refuses."""
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    # Some errors of the parser within a command do not say which.
+    first = next((f" {word}" for word in argv[:1] if not word.startswith("-")), "")
+    asked = context.command_path if context is not None else f"pypto{first}"
+    return UserError(error.format_message(), code="PT859", remedy=f"see: {asked} --help")
 
 
 def _refused_by_system(error: OSError) -> DiagnosticError:

@@ -6,15 +6,19 @@ import inspect
 import math
 import runpy
 import zipfile
+from collections.abc import Generator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import click
+from attrs import evolve
 
 from pypto_core.cli.choices import make_context, parse_options, target_options
 from pypto_core.cli.output import console, emit_json, error_console, json_option, table
 from pypto_core.contract import entry_function
-from pypto_core.diagnostics import UserError, render
+from pypto_core.diagnostics import DiagnosticError, Note, UserError, render
 from pypto_core.host import Host, load_host
 from pypto_core.ir import FunctionIRStage, Program, TensorType, base_name
 from pypto_core.run import Compiled, as_program, compile, write_file
@@ -70,6 +74,14 @@ _TOLERANCE = _Tolerance(min=0.0)
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of random inputs."
 )
+@click.option(
+    "--ranks",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Devices that take part, for a function of the host.",
+)
+@click.option("--max-steps", type=click.IntRange(min=1), help="Statements after which a run is stopped.")
 @click.option("--save", type=click.Path(dir_okay=False, path_type=Path), help="Write the outputs as .npz.")
 @json_option
 def command(
@@ -85,6 +97,8 @@ def command(
     rtol: float,
     atol: float,
     seed: int,
+    ranks: int,
+    max_steps: int | None,
     save: Path | None,
     as_json: bool,
 ) -> int:
@@ -106,15 +120,19 @@ def command(
     else:
         arrays = _random(function, seed)
     chosen, reference = host.engine(engine), host.engine(_REFERENCE)
+    on_arrays = partial(_on_arrays, drawn=inputs is None and "inputs" not in user, seed=seed)
+    asked = {"world_size": None if ranks == 1 else ranks, "max_steps": max_steps}
+    limits = {name: value for name, value in asked.items() if value is not None}
     with context:
         compiled = _as_far_as_it_goes(program, goal, host, given_options)
-        where = _placement(chosen, compiled.context)
-        if chosen.placed and _on_buffers(
-            compiled.program
-        ):  # a handle takes whatever lies there: tiles name values
-            chosen.load()(compiled.placed, arrays, function.name, **where)
-        after = chosen.load()(compiled.program, arrays, function.name, **where)
-    before = reference.load()(program, arrays, function.name)
+        where = {**_placement(chosen, compiled.context), **limits}
+        with on_arrays():
+            if chosen.placed and _on_buffers(compiled.program):
+                # A handle takes whatever lies there: tiles name values.
+                chosen.load()(compiled.placed, arrays, function.name, **where)
+            after = chosen.load()(compiled.program, arrays, function.name, **where)
+    with on_arrays():
+        before = reference.load()(program, arrays, function.name, **limits)
     wanted = _golden(user, golden, arrays) if golden is not None else {}
     expected, outputs = _results(before, after)
     rows = [
@@ -144,6 +162,20 @@ def command(
             error_console().print(render(diagnostic))
         _print(rows)
     return 0 if all(row["ok"] for row in rows) else 1
+
+
+@contextmanager
+def _on_arrays(drawn: bool, seed: int) -> Generator[None]:
+    """Say of what goes wrong meanwhile where the inputs came from, if the tool made them up."""
+    try:
+        yield
+    except DiagnosticError as error:
+        if drawn:
+            note = Note(
+                message=f"the inputs were drawn at random (--seed {seed}): --inputs or --golden give your own"
+            )
+            error.diagnostics = tuple(evolve(d, notes=(*d.notes, note)) for d in error.diagnostics)
+        raise
 
 
 def _results(*runs: RunResult) -> list[dict[str, Any]]:

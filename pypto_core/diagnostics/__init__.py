@@ -1,10 +1,14 @@
 """Spans, diagnostics, error classes and their rendering: used by every other layer."""
 
+from pypto_core.diagnostics.arguments import ArgumentError, checked, shown
 from pypto_core.diagnostics.diagnostic import Diagnostic, Note, Severity
 from pypto_core.diagnostics.errors import (
     DiagnosticError,
     InternalError,
     InvalidOperationError,
+    KernelError,
+    KernelOpError,
+    KernelOpTypeError,
     OpError,
     OpTypeError,
     ParserError,
@@ -16,6 +20,7 @@ from pypto_core.diagnostics.errors import (
     UnsupportedFeatureError,
     UserError,
     VerificationError,
+    in_kernel,
     perf_hint,
     warning,
 )
@@ -24,10 +29,14 @@ from pypto_core.diagnostics.span import UNKNOWN_SPAN, SourceText, Span
 
 __all__ = [
     "UNKNOWN_SPAN",
+    "ArgumentError",
     "Diagnostic",
     "DiagnosticError",
     "InternalError",
     "InvalidOperationError",
+    "KernelError",
+    "KernelOpError",
+    "KernelOpTypeError",
     "Note",
     "OpError",
     "OpTypeError",
@@ -43,8 +52,11 @@ __all__ = [
     "UnsupportedFeatureError",
     "UserError",
     "VerificationError",
+    "checked",
+    "in_kernel",
     "perf_hint",
     "render",
     "render_all",
+    "shown",
     "warning",
 ]

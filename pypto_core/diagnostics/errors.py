@@ -157,6 +157,38 @@ class ScopeIsolationError(ParserError):
     default_code = "PT107"
 
 
+class KernelError(UserError, InvalidOperationError, ParserSyntaxError):
+    """What was refused while a kernel was read, without being a matter of its text."""
+
+    default_code = UserError.default_code
+
+
+class KernelOpError(OpError, KernelError):
+    """An operator refused what a kernel calls it with: an OpError, for who catches those, and one of the parser's."""
+
+    default_code = OpError.default_code
+
+
+class KernelOpTypeError(OpTypeError, InvalidOperationError, ParserSyntaxError):
+    """An operator of a kernel got arguments of the wrong kind: an OpTypeError, and one of the parser's."""
+
+    default_code = OpTypeError.default_code
+
+
+def in_kernel(error: DiagnosticError) -> DiagnosticError:
+    """An error that a kernel caused while it was read as one of the parser's, which also is what it was."""
+    if isinstance(error, ParserError):
+        return error
+    for plain, parsers in (
+        (OpError, KernelOpError),
+        (OpTypeError, KernelOpTypeError),
+        (UserError, KernelError),
+    ):
+        if type(error) is plain:
+            return parsers(diagnostics=error.diagnostics)
+    return error
+
+
 def warning(code: str, message: str, span: Span = UNKNOWN_SPAN, **parts: Any) -> Diagnostic:
     """A diagnostic of severity WARNING."""
     return Diagnostic(code=code, message=message, severity=Severity.WARNING, span=span, **parts)

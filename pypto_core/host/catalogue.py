@@ -10,7 +10,7 @@ from functools import cache
 from importlib.resources import files
 from typing import cast
 
-KINDS = ("pass", "property", "backend", "planner", "target", "engine")
+KINDS = ("pass", "property", "backend", "planner", "target", "engine", "operator")
 
 
 @cache
@@ -28,7 +28,7 @@ def known_distributions() -> tuple[str, ...]:
 def distribution_for(kind: str, name: str) -> str | None:
     """The distribution that brings ``name`` (backends in any case), or None when the catalogue has no such name.
 
-    ``kind`` is one of pass, property, backend, planner, target, engine.
+    ``kind`` is one of pass, property, backend, planner, target, engine, operator; operators by their first group.
     """
     for distribution, kinds in _table().items():
         names = kinds.get(kind, ())

@@ -123,7 +123,7 @@ def select(
         else:
             wanted.append(candidate)
     names = {name for c in candidates for name in (c.name, c.distribution)}
-    records += [_missing(name, names) for name in selection.unmatched(names)]
+    records += [_missing(name, verb, names) for name, verb in selection.unmatched(names).items()]
     rivals: dict[str, list[Candidate]] = {}
     for candidate in wanted:
         rivals.setdefault(normal_name(candidate.name), []).append(candidate)
@@ -133,15 +133,17 @@ def select(
     return [group[0] for group in rivals.values() if len(group) == 1], records
 
 
-def _missing(name: str, known: set[str]) -> PluginRecord:
+def _missing(name: str, verb: str, known: set[str]) -> PluginRecord:
+    """The record of a name in the list that nothing installed has, whichever way the list means it."""
     close = difflib.get_close_matches(name, sorted(normal_name(n) for n in known), n=1)
+    otherwise = "install it, or take it out of the list" if verb == "selects" else "take it out of the list"
     return PluginRecord(
-        name=name,
+        name=name or "-",
         distribution="",
         version="",
         status=Status.MISSING,
-        reason=f"{VARIABLE} selects it, but no installed distribution has it",
-        remedy=f"did you mean {close[0]}?" if close else "install it, or take it out of the list",
+        reason=f"{VARIABLE} {verb} it, but no installed distribution has it",
+        remedy=f"did you mean {close[0]}?" if close else otherwise,
     )
 
 

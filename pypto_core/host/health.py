@@ -25,7 +25,7 @@ class Status(enum.Enum):
     CLASH = "clash"
     """It registers a name that is taken."""
     MISSING = "missing"
-    """``PYPTO_PLUGINS`` selects it and it is not installed."""
+    """``PYPTO_PLUGINS`` selects or blocks it and it is not installed."""
 
 
 FAILURES = frozenset(Status) - {Status.OK, Status.BLOCKED}

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import import_module
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import attrs
 
@@ -26,6 +26,7 @@ from pypto_core.contract import (
     ReportSection,
     Target,
 )
+from pypto_core.diagnostics import checked
 from pypto_core.host.catalogue import known_distributions
 from pypto_core.host.derived import Derived
 from pypto_core.host.discovery import (
@@ -46,6 +47,8 @@ from pypto_core.host.selection import VARIABLE, Selection, normal_name
 from pypto_core.ops import OpDef, OpRegistry
 
 KERNEL = "pypto-core"
+
+T = TypeVar("T")
 
 _log = logging.getLogger("pypto_core.host")
 
@@ -81,40 +84,40 @@ class Host:
 
     def backend(self, name: str) -> Backend:
         """The backend of that name or alias, in any case. Raises UserError (PT701) listing what there is."""
-        found = next((b for b in self.backends.values() if b.answers_to(name)), None)
+        named = name if isinstance(name, str) else ""  # pyright: ignore[reportUnnecessaryIsInstance]
+        found = next((b for b in self.backends.values() if b.answers_to(named)), None)
         if found is None:
             raise unknown_name("backend", name, self.backends, self.health, "PT701")
         return found
 
     def planner(self, name: str) -> Planner:
         """The planner of that name. Raises UserError (PT702) listing what there is."""
-        if name not in self.planners:
-            raise unknown_name("planner", name, self.planners, self.health, "PT702")
-        return self.planners[name]
+        return self._find("planner", name, self.planners, "PT702")
 
     def target(self, name: str) -> Target:
         """The target of that name. Raises UserError (PT703) listing what there is."""
-        if name not in self.targets:
-            raise unknown_name("target", name, self.targets, self.health, "PT703")
-        return self.targets[name]
+        return self._find("target", name, self.targets, "PT703")
 
     def find_pass(self, name: str) -> Pass:
         """The pass of that name. Raises UserError (PT704) listing the nearest."""
-        if name not in self.passes:
-            raise unknown_name("pass", name, self.passes, self.health, "PT704")
-        return self.passes[name]
+        return self._find("pass", name, self.passes, "PT704")
 
     def engine(self, name: str) -> Engine:
         """The engine of that name. Raises UserError (PT705) listing what there is."""
-        if name not in self.engines:
-            raise unknown_name("engine", name, self.engines, self.health, "PT705")
-        return self.engines[name]
+        return self._find("engine", name, self.engines, "PT705")
 
+    def _find(self, kind: str, name: object, registry: Registry[T], code: str) -> T:
+        if not isinstance(name, str) or name not in registry:
+            raise unknown_name(kind, name, registry, self.health, code)
+        return registry[name]
+
+    @checked()
     def emitters_of(self, target: str) -> Mapping[str, OpEmitter]:
         """The recipes registered for a target, by operator name, sorted."""
         found = [emitter for emitter in self.emitters.values() if emitter.target == target]
         return MappingProxyType({e.op: e for e in sorted(found, key=lambda e: e.op)})
 
+    @checked()
     def plugin(self, name: str) -> PluginRecord | None:
         """The record of a plugin by its name or its distribution's; None when it is not known."""
         return next((r for r in self.health if name in (r.name, r.distribution)), None)
@@ -125,6 +128,7 @@ class Host:
         return tuple(record for record in self.health if record.failed)
 
 
+@checked()
 def load_host(
     env: Mapping[str, str] | None = None,
     entry_points: Iterable[EntryPointLike] | None = None,

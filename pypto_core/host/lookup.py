@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-from pypto_core.diagnostics import UserError
+from pypto_core.diagnostics import ArgumentError, UserError, shown
 from pypto_core.host.catalogue import catalogued, distribution_for
 from pypto_core.host.health import PluginRecord
 
@@ -14,12 +14,20 @@ _LISTED = frozenset({"backend", "pass", "property"})
 
 
 def unknown_name(
-    kind: str, name: str, known: Iterable[str], health: tuple[PluginRecord, ...], code: str
+    kind: str, name: object, known: Iterable[str], health: tuple[PluginRecord, ...], code: str
 ) -> UserError:
-    """The error for a ``kind`` that is asked for by a name nobody registered."""
+    """The error for a ``kind`` that is asked for by a name nobody registered, or by what is no name at all."""
     names = sorted(known)
     short = len(names) <= 12 or kind not in _LISTED
     listed = ", ".join(names) if short else f"{len(names)}, see: pypto {_plural(kind)}"
+    if not isinstance(name, str):
+        article = "an" if kind[0] in "aeiou" else "a"
+        return ArgumentError(
+            f"the name of {article} {kind} is text, not {shown(name)}",
+            code=code,
+            facts={"installed": listed or "none"},
+            remedy=_remedy(kind, "", names, health),
+        )
     return UserError(
         f"there is no {kind} '{name}'",
         code=code,
@@ -52,7 +60,7 @@ def _advice(distribution: str, health: tuple[PluginRecord, ...]) -> str:
         return f"pip install {distribution}"
     if record.failed:
         return f"mend {distribution}: {record.reason}"
-    return f"{distribution} is installed but left out: {record.reason}" if record.reason else ""
+    return f"unblock {distribution}: {record.reason}" if record.reason else ""
 
 
 def _remedy(kind: str, name: str, names: list[str], health: tuple[PluginRecord, ...]) -> str:

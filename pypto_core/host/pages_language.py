@@ -32,6 +32,14 @@ GENERAL_PAGES = (
         "the last line how to mend it. Examples: `pypto.check(...)` failed in code that uses the names of PyPTO, an "
         "`IRBuilder` was closed in the wrong order, `compile(..., skip_ptoas=False)` asked for the assembler.",
     ),
+    CodePage(
+        "PT002",
+        "an argument of the Python API has the wrong type",
+        "`compile`, `PassContext`, `Pipeline`, the decorators and the engines check what they are given against their "
+        "signatures: the message names the argument, what it takes and what it got. Text where several names belong, "
+        'as in `disabled_diagnostics="PT816"`, is refused too: write `["PT816"]`. The error is a `TypeError` and a '
+        "`UserError`.",
+    ),
 )
 
 LANGUAGE_PAGES = (
@@ -134,7 +142,8 @@ LANGUAGE_PAGES = (
         "PT114",
         "not exactly one program in a file",
         "A file that is compiled holds one class under `@pl.program`, or one function under `@pl.function`. Constants "
-        "and helpers may stand beside it."
+        "and helpers may stand beside it. A program that a function makes is read where the file calls that function, "
+        "`PROGRAM = build(64, 128)`, and for the defaults of its parameters where the file calls nothing."
         + _block("ROWS = 16")
         + "Decorate the kernel. Several functions go into one class under `@pl.program`; several programs go into "
         "several files.",

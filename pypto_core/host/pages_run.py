@@ -69,8 +69,8 @@ RUN_PAGES = (
         "PT816",
         "an option that nothing asked for",
         "No pass looked the option up and no contract is gated by it; its name is most likely misspelt, or the plugin "
-        "that would read it is not installed. The compilation is as if it had not been given. `pypto passes NAME` "
-        "lists the options of a pass.",
+        "that would read it is not installed. The compilation is as if it had not been given. The facts name the "
+        "nearest that there are. `pypto passes NAME` lists the options of a pass.",
     ),
     CodePage(
         "PT817",
@@ -214,6 +214,12 @@ COMMAND_PAGES = (
         "A run holds every tensor of a kernel, as written and as compiled. The message gives the array that found no "
         "room. A kernel does the same on fewer rows: declare smaller tensors, or extents with `pl.dynamic` and give "
         "small inputs.",
+    ),
+    CodePage(
+        "PT859",
+        "a command line that can't be read",
+        "There is no such command or option, an argument is missing, or a value is none of the choices. `pypto COMMAND "
+        "--help` lists them. The code is given with `--json`; without it the command prints its usage.",
     ),
     CodePage(
         "PT860",

@@ -13,7 +13,8 @@ SOLVER_PAGES = (
         "it. The explanation names who needs it, and the package that would bring a pass that makes it, or why an "
         "installed plugin could not be loaded.\n\n"
         "When no plugin is installed that places tiles, say, `pypto compile kernel.py` ends here: the target wants "
-        "`AllocatedMemoryAddr`. Install what the message names. `pypto plugins` shows what is broken or blocked by "
+        "`AllocatedMemoryAddr`. Install what the message names: of fixes joined by `or` one is enough, those joined by "
+        "`and` are needed together. `pypto plugins` shows what is broken or blocked by "
         "`PYPTO_PLUGINS`, and `pypto pipeline --explain` what each step is for.",
     ),
     CodePage(
@@ -27,15 +28,17 @@ SOLVER_PAGES = (
     CodePage(
         "PT303",
         "order facts form a ring",
-        "Plugins state that each of some passes comes before the next. The facts name who says each; one of them has "
-        "to be withdrawn. Prefer to say what a pass requires and makes: an order follows from that by itself.",
+        "Plugins state that each of some passes comes before the next. The facts name who says each, and why the "
+        "passes have to run; one of them has to be withdrawn. Prefer to say what a pass requires and makes: an order "
+        "follows from that by itself.",
     ),
     CodePage(
         "PT309",
         "the search gave up",
-        "The number of states that may be looked at is used up; no answer is given rather than a guess. Name the "
-        "passes that matter with `must`, install fewer plugins that destroy properties, or allow more states with "
-        "`pypto pipeline --solver-budget N`.",
+        "The number of states that may be looked at is used up before any plan was found; no answer is given rather "
+        "than a guess. (A plan that was found and is only not proved to be the cheapest is taken, with a note.) Name "
+        "the passes that matter with `must`, install fewer plugins that destroy properties, or allow more states "
+        "with `pypto pipeline --solver-budget N`.",
     ),
     CodePage(
         "PT310",
@@ -73,6 +76,16 @@ _VERIFICATION_PAGES = (
         "two structures differ",
         "A comparison of two programs found them unequal. The path leads to the first difference; the reason says "
         "what differs there: a field, a number of statements, a name that stands for two variables.",
+    ),
+    CodePage(
+        "PT414",
+        "an input is written",
+        "A tensor whose parameter is plain (`out: pl.Tensor[[64, 64], pl.FP32]`) is an input, and the function stores "
+        "into it, assigns to a part of it, or hands it to a function that writes it. On the machine that changes the "
+        "caller's memory; but a run gives back outputs only, so that the array it was given stays as it was, and "
+        "kernels that use the tensor before or after are not made to wait. Write `out: pl.Out[pl.Tensor[...]]`, or "
+        '`pl.InOut[...]` when what was in it is read too. A warning: `disabled_diagnostics=["PT414"]` switches it '
+        "off.",
     ),
 )
 

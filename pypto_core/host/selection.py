@@ -44,7 +44,8 @@ class Selection:
             self.only is not None and not known.intersection(self.only)
         )
 
-    def unmatched(self, names: set[str]) -> tuple[str, ...]:
-        """Selected names that are not among the given ones."""
+    def unmatched(self, names: set[str]) -> dict[str, str]:
+        """Listed names that are not among the given ones, each with what the list says: "selects" or "blocks"."""
         known = {normal_name(name) for name in names}
-        return tuple(name for name in self.only or () if name not in known)
+        said = dict.fromkeys(self.blocked, "blocks") | dict.fromkeys(self.only or (), "selects")
+        return {name: verb for name, verb in said.items() if name not in known}

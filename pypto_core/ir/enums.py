@@ -199,6 +199,24 @@ class AtomicType(_IREnum):
     Add = 1
 
 
+class NotifyOp(_IREnum):
+    """How a signal of another device changes when it is notified."""
+
+    AtomicAdd = 0
+    Set = 1
+
+
+class WaitCmp(_IREnum):
+    """How a signal is compared with what is waited for: ``signal <cmp> expected``."""
+
+    Eq = 0
+    Ne = 1
+    Gt = 2
+    Ge = 3
+    Lt = 4
+    Le = 5
+
+
 class CastMode(_IREnum):
     """Rounding modes of casts; stored as the number, printed as the name."""
 

@@ -101,7 +101,9 @@ class _Comparer:
             x, y = field.get(a), field.get(b)
             kind = field.kind
             if kind == PLAIN:
-                ok = (x == y and type(x) is type(y)) or self.fail(x, y, f"{x!r} is not {y!r}")
+                # True is not 1, but a tuple of a subclass is what its items are.
+                alike = type(x) is type(y) or isinstance(x, tuple)
+                ok = (x == y and alike) or self.fail(x, y, f"{x!r} is not {y!r}")
             elif field.role == DEFINE:
                 ok = self.defs(x, y)
             elif kind == NODES:

@@ -8,8 +8,8 @@ from math import prod
 from pypto_core.diagnostics import UNKNOWN_SPAN, Span, UserError
 from pypto_core.ir.buffers import BufferType
 from pypto_core.ir.dtypes import DataType
-from pypto_core.ir.enums import MemorySpace
-from pypto_core.ir.shaped import TensorType, TileType, static_dim, static_shape
+from pypto_core.ir.enums import MemorySpace, TileLayout
+from pypto_core.ir.shaped import TensorType, TileType, TileView, static_dim, static_shape
 
 AccRowAlignment = Callable[[DataType], int]
 """Rows that an Acc tile of an element type is rounded up to; a backend's ``acc_row_alignment``."""
@@ -25,13 +25,37 @@ def round_up(value: int, multiple: int) -> int:
     return -(-value // multiple) * multiple
 
 
+LINE_BYTES = 32
+"""Lines of tiles without boxes are stored in blocks of so many bytes, which machines and assembler count in."""
+
+
+def stored_extents(shape: tuple[int, ...], dtype: DataType, view: TileView | BufferType) -> tuple[int, ...]:
+    """The extents that storage is laid out for: of a tile without boxes, lines rounded up to whole blocks.
+
+    A line is a row, or a column where the tile is stored by columns. ``view`` has the blayout and the slayout. A tile
+    that states its strides is laid out by these.
+    """
+    if view.slayout is not TileLayout.none_box or not shape or (isinstance(view, TileView) and view.stride):
+        return shape
+    axis = -2 if view.blayout is TileLayout.col_major and len(shape) > 1 else -1
+    block = LINE_BYTES * 2 if dtype.bits == 4 else LINE_BYTES // dtype.element_bytes
+    out = list(shape)
+    out[axis] = round_up(out[axis], block)
+    return tuple(out)
+
+
 def physical_shape(
     kind: TileType | BufferType, acc_rows: AccRowAlignment = conservative_acc_rows
 ) -> tuple[int, ...] | None:
-    """The extents that a tile occupies: Acc rows are rounded up; None when an extent is not a constant."""
+    """The extents that a tile occupies: Acc rows and lines without boxes are rounded up.
+
+    None when an extent is not a constant.
+    """
     shape = kind.shape if isinstance(kind, BufferType) else static_shape(kind.shape)
-    if shape is None or kind.memory_space is not MemorySpace.Acc or len(shape) < 2:
-        return shape
+    if shape is None:
+        return None
+    if kind.memory_space is not MemorySpace.Acc or len(shape) < 2:
+        return stored_extents(shape, kind.dtype, kind if isinstance(kind, BufferType) else kind.view)
     return (*shape[:-2], round_up(shape[-2], acc_rows(kind.dtype)), shape[-1])
 
 

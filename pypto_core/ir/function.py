@@ -9,7 +9,7 @@ from typing import Any, cast
 from pypto_core.diagnostics import UserError
 from pypto_core.ir.enums import FunctionIRStage, FunctionType, Level, ParamDirection, Role, is_incore_type
 from pypto_core.ir.expr import Var
-from pypto_core.ir.node import MAP, NODES, PLAIN, Node, define, ignore, node_class, replace, use
+from pypto_core.ir.node import MAP, NODES, PLAIN, Node, define, freeze_tuple, ignore, node_class, replace, use
 from pypto_core.ir.notebook import program_html
 from pypto_core.ir.stmt import Stmt
 from pypto_core.ir.types import Type
@@ -36,14 +36,14 @@ class Function(Node):
     params: tuple[Var, ...] = define(NODES)
     return_types: tuple[Type, ...] = use(NODES)
     body: Stmt = use()
-    param_directions: tuple[ParamDirection, ...] = use(PLAIN, default=(), converter=tuple)
+    param_directions: tuple[ParamDirection, ...] = use(PLAIN, default=(), converter=freeze_tuple)
     func_type: FunctionType = use(PLAIN, default=FunctionType.Opaque)
     level: Level | None = use(PLAIN, default=None)
     role: Role | None = use(PLAIN, default=None)
     attrs: Mapping[str, Any] = use(MAP, factory=dict)
     requires_runtime_binding: bool = use(PLAIN, default=False)
     ir_stage: FunctionIRStage = use(PLAIN, default=FunctionIRStage.Functional)
-    leading_comments: tuple[str, ...] = ignore(default=(), converter=tuple, kw_only=True)
+    leading_comments: tuple[str, ...] = ignore(default=(), converter=freeze_tuple, kw_only=True)
 
     def __attrs_post_init__(self) -> None:
         if not self.param_directions:
@@ -100,7 +100,7 @@ class Program(Node):
 
     name: str = ignore()
     functions: Mapping[str, Function] = use(PLAIN, converter=_by_name)
-    leading_comments: tuple[str, ...] = ignore(default=(), converter=tuple, kw_only=True)
+    leading_comments: tuple[str, ...] = ignore(default=(), converter=freeze_tuple, kw_only=True)
 
     def __iter__(self) -> Iterator[Function]:
         return iter(self.functions.values())

@@ -16,7 +16,7 @@ import attrs
 from pypto_core.ir.buffers import BufferType
 from pypto_core.ir.dtypes import DataType
 from pypto_core.ir.enums import CompactMode, MemorySpace, TileLayout
-from pypto_core.ir.footprint import AccRowAlignment, conservative_acc_rows, round_up
+from pypto_core.ir.footprint import AccRowAlignment, conservative_acc_rows, round_up, stored_extents
 from pypto_core.ir.shaped import TileType, TileView, box_shape, static_dim, static_shape
 
 _NONE, _COL = TileLayout.none_box, TileLayout.col_major
@@ -195,14 +195,15 @@ def element_map(shape: Extents, dtype: DataType, view: TileView, rows: int | Non
         return ElementMap(tuple((Digit(n, 1),) for n in shape), dtype)
     *lead, height, width = shape
     height = height if rows is None else rows
+    column, row = stored_extents((height, width), dtype, view)
     axes: list[Axis] = []
-    step = height * width
+    step = column * row
     for extent in reversed(lead):
         axes.insert(0, (Digit(extent, step),))
         step *= extent
     if view.slayout is _NONE:
         by_column = view.blayout is _COL
-        axes += [(Digit(height, 1 if by_column else width),), (Digit(width, height if by_column else 1),)]
+        axes += [(Digit(height, 1 if by_column else row),), (Digit(width, column if by_column else 1),)]
         return ElementMap(tuple(axes), dtype)
     tall, wide = box_shape(view, dtype)
     down, across = (tall * wide, height * wide) if view.blayout is _COL else (width * tall, tall * wide)

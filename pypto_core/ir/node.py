@@ -42,8 +42,8 @@ def _frozen_value(value: Any) -> Any:
 
 
 def freeze_tuple(value: Iterable[Any]) -> tuple[Any, ...]:
-    """``value`` as a tuple; a tuple itself."""
-    return cast("tuple[Any, ...]", value) if type(value) is tuple else tuple(value)
+    """``value`` as a tuple; a tuple itself, of a subclass too."""
+    return value if isinstance(value, tuple) else tuple(value)
 
 
 def use(kind: str = NODE, **options: Any) -> Any:
@@ -148,7 +148,7 @@ def updated(node: NodeT, **parts: Any) -> NodeT:
 def _same_part(a: Any, b: Any) -> bool:
     if a is b:
         return True
-    if type(a) is not tuple or type(b) is not tuple:
+    if not isinstance(a, tuple) or not isinstance(b, tuple):
         return False
     left, right = cast("tuple[Any, ...]", a), cast("tuple[Any, ...]", b)
     return len(left) == len(right) and all(x is y for x, y in zip(left, right, strict=True))

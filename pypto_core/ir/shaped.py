@@ -17,7 +17,7 @@ from pypto_core.ir.enums import CompactMode, MemorySpace, PadValue, TensorLayout
 from pypto_core.ir.expr import BinaryExpr, Call, ConstBool, ConstFloat, ConstInt, Expr, MemRef, UnaryExpr, Var
 from pypto_core.ir.naming import base_name
 from pypto_core.ir.node import MAYBE, NODES, PLAIN, node_class, replace, use
-from pypto_core.ir.types import Type
+from pypto_core.ir.types import ScalarType, TupleType, Type
 
 MAX_RANK = 32
 """Axes that a tensor or tile may have; no machine comes near."""
@@ -261,6 +261,14 @@ class TensorType(Type):
 
 
 @node_class
+class DistributedTensorType(TensorType):
+    """A tensor in a window: this device's part of memory that every device of the run has a part of."""
+
+    def __repr__(self) -> str:
+        return f"DistributedTensor[{_text(self.shape)}, {self.dtype}]"
+
+
+@node_class
 class TileType(Type):
     """A block of a matrix in an on-chip memory.
 
@@ -315,6 +323,24 @@ class TileType(Type):
         return f"Tile[{_text(self.shape)}, {self.dtype}{space}]"
 
 
+def lies_anywhere(kind: Type) -> bool:
+    """Whether a type is that of a tile whose memory nobody has said."""
+    return isinstance(kind, TileType) and kind.memory_space is None
+
+
+def placed_like(kind: Type, other: Type) -> Type:
+    """A tile without a memory in the memory of another one, and laid out as that is unless it says how; else itself.
+
+    Its valid extents stay.
+    """
+    if not (isinstance(kind, TileType) and isinstance(other, TileType)) or kind.memory_space is not None:
+        return kind
+    if other.memory_space is None or len(kind.shape) != len(other.shape):
+        return kind
+    view = kind.tile_view or replace(other.view, valid_shape=())
+    return TileType(kind.shape, kind.dtype, kind.memref, view, other.memory_space)
+
+
 @node_class
 class ArrayType(Type):
     """A small local array of integers, booleans or task ids."""
@@ -333,6 +359,16 @@ class ArrayType(Type):
                 f"an array needs a positive extent, not {self.extent}",
                 remedy="give the number of its elements",
             )
+
+    def __repr__(self) -> str:
+        return f"Array[{self.extent}, {self.dtype}]"
+
+
+def is_dependency(kind: Type) -> bool:
+    """Whether a task may wait for a value of this type: a task id, or an array or tuple of them for each."""
+    if isinstance(kind, TupleType):
+        return all(is_dependency(t) for t in kind.types)
+    return isinstance(kind, ScalarType | ArrayType) and kind.dtype is DataType.TASK_ID
 
 
 ShapedType = TensorType | TileType

@@ -9,14 +9,26 @@ from pypto_core.diagnostics import UNKNOWN_SPAN, Span, UserError
 from pypto_core.ir.attr_keys import PIPELINE_STAGES
 from pypto_core.ir.enums import ForKind, Level, Role, SplitMode
 from pypto_core.ir.expr import Expr, IterArg, Var
-from pypto_core.ir.node import MAP, MAYBE, NODES, PLAIN, Node, define, ignore, node_class, replace, use
+from pypto_core.ir.node import (
+    MAP,
+    MAYBE,
+    NODES,
+    PLAIN,
+    Node,
+    define,
+    freeze_tuple,
+    ignore,
+    node_class,
+    replace,
+    use,
+)
 
 
 @node_class
 class Stmt(Node):
     """Base of statements. ``leading_comments`` are the author's and survive rewriting."""
 
-    leading_comments: tuple[str, ...] = ignore(default=(), kw_only=True, converter=tuple)
+    leading_comments: tuple[str, ...] = ignore(default=(), kw_only=True, converter=freeze_tuple)
 
 
 @node_class

@@ -15,6 +15,9 @@ class Type:
 
     visit_order: ClassVar[tuple[str, ...]] = ()
 
+    def __repr__(self) -> str:
+        return type(self).__name__.removesuffix("Type")
+
 
 @node_class
 class ScalarType(Type):
@@ -56,10 +59,27 @@ class VoidType(Type):
     """The result of an operation that has none."""
 
 
+@node_class
+class WindowBufferType(Type):
+    """Memory on every device that takes part in a run, which all of them may read and write.
+
+    ``size``: bytes that each device has of it, None when that is not a constant.
+    """
+
+    size: int | None = use(PLAIN, default=None)
+
+
+@node_class
+class CommCtxType(Type):
+    """What a device knows of the devices that share a window: how many they are, and which of them it is."""
+
+
 PTR = PtrType()
 MEMREF = MemRefType()
 UNKNOWN = UnknownType()
 VOID = VoidType()
+WINDOW_BUFFER = WindowBufferType()
+COMM_CTX = CommCtxType()
 
 
 @cache

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import attrs
 
 from pypto_core.contract import Artifact
-from pypto_core.diagnostics import Diagnostic, Severity, UserError
+from pypto_core.diagnostics import Diagnostic, Severity, UserError, checked
 from pypto_core.host import Host
 from pypto_core.ir import Program
 from pypto_core.jit.binding import bind
@@ -128,7 +129,8 @@ class CompiledKernel:
         """The warnings among the diagnostics."""
         return tuple(d for d in self.diagnostics if d.severity is Severity.WARNING)
 
-    def write(self, directory: str | Path) -> tuple[Path, ...]:
+    @checked()
+    def write(self, directory: str | PathLike[str]) -> tuple[Path, ...]:
         """Write the artifacts below a folder; returns their paths in order. Raises UserError (PT822) if it can't."""
         paths = [Path(directory) / artifact.name for artifact in self.artifacts]
         for path, artifact in zip(paths, self.artifacts, strict=True):
@@ -150,7 +152,10 @@ class CompiledKernel:
         numbers = {name: value for name, value in bound.given.items() if name not in constants}
         return self.run({**numbers, **bound.arrays})
 
+    @checked()
     def run(self, given: Mapping[str, Any]) -> Any:
         """Run it on arrays and numbers by the names of its parameters."""
-        engine = self.compilation.config.engine
-        return execute(self.program, self.name, given, self.compilation.host, engine)
+        config = self.compilation.config
+        return execute(
+            self.program, self.name, given, self.compilation.host, config.engine, config.world_size
+        )

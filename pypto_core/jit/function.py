@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
+import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from pypto_core.diagnostics import render
 from pypto_core.ir import Program
 from pypto_core.jit.binding import Bound, bind
 from pypto_core.jit.compiled import Compilation, CompiledKernel
@@ -15,6 +17,8 @@ from pypto_core.jit.results import Results
 from pypto_core.language.decorators import head_for, program_of
 from pypto_core.language.templates import Template
 from pypto_core.run import PassContext, compile_context
+
+_log = logging.getLogger("pypto_core.jit")
 
 
 class JitFunction:
@@ -30,6 +34,7 @@ class JitFunction:
         self.pl_template = template
         self._defaults = defaults
         self._results = Results()
+        self._told: set[str] = set()
 
     def __repr__(self) -> str:
         return f"<jit kernel {self.pl_template.name}>"
@@ -39,13 +44,15 @@ class JitFunction:
 
         Outputs are written into the arrays that were passed and may be left out at the end where the annotation says
         their shape; they are then returned. Returns what the kernel returns: the caller's own arrays where it returns
-        parameters. Raises ParserError at a parameter or statement, UserError PT83x for arguments and outputs,
-        and all that compiling and running raise.
+        parameters. Warnings are logged, each once. Raises ParserError at a parameter or statement, UserError PT83x for
+        arguments and outputs, and all that compiling and running raise.
         """
         bound, config = self._bound(args, kwargs)
         if not config.execute:
             return self._kernel(bound, config, emit=True)
-        return self._kernel(bound, config, emit=False).run(bound.arrays)
+        kernel = self._kernel(bound, config, emit=False)
+        self._tell(kernel)
+        return kernel.run(bound.arrays)
 
     def specialise(self, *args: Any, **kwargs: Any) -> Program:
         """The program that these arguments make of the kernel and all it calls, before any pass."""
@@ -78,6 +85,13 @@ class JitFunction:
             given.jit_config() if isinstance(given, HasJitConfig) and known else self._defaults().jit_config()
         )
         return bind(self.pl_template, args, rest), config
+
+    def _tell(self, kernel: CompiledKernel) -> None:
+        """Log the warnings, as a call has nothing to return them in."""
+        for text in map(render, kernel.warnings):
+            if text not in self._told:
+                self._told.add(text)
+                _log.warning(text)
 
     @functools.cached_property
     def _takes_config(self) -> bool:

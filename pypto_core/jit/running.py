@@ -11,7 +11,9 @@ from pypto_core.ir import ParamDirection, Program, base_name
 from pypto_core.jit.arrays import as_numpy, is_array
 
 
-def execute(program: Program, entry: str, given: Mapping[str, Any], host: Host, engine: str) -> Any:
+def execute(
+    program: Program, entry: str, given: Mapping[str, Any], host: Host, engine: str, world_size: int = 1
+) -> Any:
     """Run ``entry`` and give what it returns: nothing, one value or a tuple.
 
     ``given``: arrays and numbers by parameter; outputs that are left out are made. A returned tensor that is an
@@ -24,7 +26,8 @@ def execute(program: Program, entry: str, given: Mapping[str, Any], host: Host, 
         name: as_numpy(value, name, writable=name in written) if is_array(value) else value
         for name, value in given.items()
     }
-    result = host.engine(engine).load()(program, inputs, entry)
+    options = {} if world_size == 1 else {"world_size": world_size}
+    result = host.engine(engine).load()(program, inputs, entry, **options)
     for name, value in result.outputs.items():
         if name in inputs:
             inputs[name][...] = value

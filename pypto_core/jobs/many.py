@@ -12,7 +12,7 @@ from typing import Any
 import attrs
 
 from pypto_core.contract import Artifact
-from pypto_core.diagnostics import Diagnostic, DiagnosticError, InternalError
+from pypto_core.diagnostics import Diagnostic, DiagnosticError, InternalError, checked
 from pypto_core.jobs.workers import Workers, map_jobs
 from pypto_core.run import compile
 
@@ -37,6 +37,7 @@ class Outcome:
         return not self.errors
 
 
+@checked("workers")
 def compile_many(
     files: Iterable[str | Path],
     workers: Workers | Executor | None = None,

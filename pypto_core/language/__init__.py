@@ -89,6 +89,7 @@ from pypto_core.language.surface import (
     arg_direction,
     array,
     at,
+    auto_chunk,
     cluster,
     comm_domain,
     cond,
@@ -101,6 +102,7 @@ from pypto_core.language.surface import (
     optimizations,
     parallel,
     pipeline,
+    prefetch,
     scope,
     split,
     split_aiv,
@@ -197,6 +199,7 @@ __all__ = [
     "arg_direction",
     "array",
     "at",
+    "auto_chunk",
     "cast",
     "cluster",
     "comm_domain",
@@ -220,6 +223,7 @@ __all__ = [
     "parse",
     "parse_program",
     "pipeline",
+    "prefetch",
     "program",
     "range",
     "scope",
@@ -251,5 +255,5 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     """The names of the language and, without their groups, those of the operators."""
-    groups = (tile, tensor, system, array)
+    groups = (tile, tensor, system, array, prefetch)
     return sorted({*__all__, "jit", *(name for group in groups for name in dir(group))})

@@ -37,6 +37,7 @@ from pypto_core.ir import (
 from pypto_core.ir import (
     cast as cast_scalar,
 )
+from pypto_core.language.vocabulary import spelling
 
 
 @attrs.frozen(eq=False)
@@ -57,7 +58,7 @@ class Form:
         return Form(self.surface, args, options)
 
     def __repr__(self) -> str:
-        return f"pl.{self.surface}"
+        return spelling(self.surface)
 
 
 def dynamic_var(name: str, dtype: DataType = DataType.INDEX) -> Var:
@@ -234,7 +235,7 @@ class Word:
     def __call__(self, *args: Any, **options: Any) -> Any:
         """Refuse to be called by Python: raises UserError PT112."""
         raise UserError(
-            f"pl.{self.surface} was called outside of a kernel",
+            f"{spelling(self.surface)} was called outside of a kernel",
             code="PT112",
             remedy="use it in the body of a function decorated with @pl.function; kernels are read, not executed",
         )
@@ -243,4 +244,4 @@ class Word:
         return self()
 
     def __repr__(self) -> str:
-        return f"<pl.{self.surface}>"
+        return f"<{spelling(self.surface)}>"

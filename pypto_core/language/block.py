@@ -54,12 +54,13 @@ def block(ctx: Context, nodes: Sequence[ast.stmt]) -> list[Stmt]:
         for node in nodes:
             if ctx.yielded is not None:
                 raise _after_yield(ctx, node)
-            if node.end_lineno != node.lineno or node.end_col_offset > _LONG:  # type: ignore[operator]
+            last: int = node.end_lineno  # type: ignore[assignment]
+            if last != node.lineno or node.end_col_offset > _LONG:  # type: ignore[operator]
                 _check_depth(ctx, node)
             reader = readers.get(type(node))
             if reader is None:
                 raise _refused(ctx, node)
-            if comments.next_line > (node.end_lineno or 0) and not ctx.pending_comments:
+            if comments.next_line > last and not ctx.pending_comments:
                 reader(ctx, node, out)
             else:
                 _with_comments(ctx, node, reader, out)

@@ -9,14 +9,19 @@ HEADER = "pypto.program:"
 """What the printer writes above a program; the class says the same."""
 
 
+_BEYOND = 1 << 62
+
+
 class Comments:
     """The comments between two lines, handed out in order to the statements that they stand before or behind."""
 
-    __slots__ = ("_next", "_rows")
+    __slots__ = ("_next", "_rows", "next_line")
 
     def __init__(self, rows: list[tuple[int, str]]) -> None:
         self._rows = rows
         self._next = 0
+        self.next_line = rows[0][0] if rows else _BEYOND
+        """The line of the next comment; beyond every line when there is none."""
 
     def take(self, line: int) -> tuple[str, ...]:
         """The comments up to and including ``line`` that nobody took yet."""
@@ -26,12 +31,8 @@ class Comments:
         while end < len(rows) and rows[end][0] <= line:
             end += 1
         self._next = end
+        self.next_line = rows[end][0] if end < len(rows) else _BEYOND
         return tuple(text for _, text in rows[start:end])
-
-    @property
-    def next_line(self) -> int:
-        """The line of the next comment; beyond every line when there is none."""
-        return self._rows[self._next][0] if self._next < len(self._rows) else 1 << 62
 
 
 NO_COMMENTS = Comments([])
@@ -45,7 +46,7 @@ def comments_of(lines: Sequence[str], node: ast.FunctionDef) -> Comments:
         if text and (text[0] != "#" or len(lines[number - 1]) - len(text) <= node.col_offset):
             break
         last = number if text else last
-    marked = [n for n in range(first, last + 1) if "#" in lines[n - 1]]
+    marked = [n for n, line in enumerate(lines[first - 1 : last], first) if "#" in line]
     if not marked:
         return NO_COMMENTS
     inside = _string_lines(node, lines, first, last)

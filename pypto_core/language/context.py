@@ -24,7 +24,8 @@ from pypto_core.language.environment import MISSING, Environment, Name, Opaque
 from pypto_core.language.errors import did_you_mean, int_text
 from pypto_core.language.functions import Callee, Entry, Module, callee_of
 from pypto_core.language.source import Source
-from pypto_core.ops.registry import OpRegistry, active_registry
+from pypto_core.ops.opdef import OpDef
+from pypto_core.ops.registry import OpRegistry, active_registry, find_op, full_registry
 
 ExprReader = Callable[["Context", Any], Any]
 StmtReader = Callable[["Context", Any, list[Any]], None]
@@ -74,6 +75,14 @@ class Session:
             node = self.ints[value] = ConstInt(value)
         return node
 
+    def find_op(self, name: str) -> OpDef | None:
+        """The operator of that full name, or None; one of a plugin makes the plugins' operators known from here on."""
+        op = self.registry.get(name)
+        if op is None:
+            op = find_op(name)
+            self.registry = full_registry()
+        return op
+
 
 @attrs.frozen(eq=False)
 class Dead:
@@ -107,19 +116,23 @@ class Context:
     assigns is seen after it. ``declared`` are types that a bare annotation announced. ``annotations`` are those worth
     remembering by their text: the one name that they use, and what they say. ``bases`` are the allocations by name.
     ``constants`` are the variables of comprehensions, whose elements are read one by one.
-    ``fresh`` collects the names assigned on the current path when reassignment is forbidden.
+    ``readers`` are those of expressions; ``span`` tells where a syntax node stands. ``fresh`` collects the names
+    assigned on the current path when reassignment is forbidden.
     """
 
     __slots__ = (
         "annotations", "auto_dims", "bases", "comments", "constants", "declarations", "declared", "defined_bases",
-        "depth", "entry", "env", "fresh", "func_type", "loop_vars", "loops", "module", "names", "pending_comments",
-        "places", "prefixes", "regions", "returns", "session", "slots", "source", "specialised", "yielded",
+        "depth", "entry", "env", "fresh", "func_type", "loop_kind", "loop_vars", "loops", "module", "names",
+        "pending_comments", "places", "prefixes", "readers", "regions", "returns", "session", "slots", "source",
+        "span", "specialised", "yielded",
     )  # fmt: skip
 
     def __init__(
         self, source: Source, env: Environment, session: Session, entry: Entry | None = None
     ) -> None:
         self.source, self.env, self.session, self.entry = source, env, session, entry
+        self.span: Callable[[Any], Span] = source.span
+        self.readers = session.expressions
         self.specialised = entry.specialised if entry is not None else None
         self.module: Module | None = None
         self.names: dict[str, Var | Dead] = {}
@@ -137,6 +150,7 @@ class Context:
         self.auto_dims: set[str] | None = None
         self.func_type = FunctionType.Opaque
         self.loops = 0
+        self.loop_kind: str | None = None
         self.loop_vars: set[Var] = set()
         self.pending_comments: tuple[str, ...] = ()
         self.depth = 0
@@ -144,13 +158,9 @@ class Context:
         self.yielded: Yielded | None = None
         self.returns: list[tuple[tuple[Expr, ...], Span]] = []
 
-    def span(self, node: Any) -> Span:
-        """Where a syntax node stands."""
-        return self.source.span(node)
-
     def expr(self, node: ast.expr) -> Any:
         """The value of an expression: a Python value when only constants take part, otherwise a node of the IR."""
-        return self.session.expressions[type(node)](self, node)
+        return self.readers[type(node)](self, node)
 
     def fail(
         self,
@@ -195,7 +205,7 @@ class Context:
     def lookup(self, node: ast.Name) -> Any:
         """What a name stands for; raises UndefinedVariableError or ScopeIsolationError."""
         name = node.id
-        if name in self.constants:
+        if self.constants and name in self.constants:
             return self.constants[name]
         found = self.names.get(name)
         if found is not None:

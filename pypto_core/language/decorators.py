@@ -10,7 +10,7 @@ from typing import Any, overload
 
 import attrs
 
-from pypto_core.diagnostics import ParserSyntaxError, Span
+from pypto_core.diagnostics import ParserSyntaxError, Span, checked
 from pypto_core.ir import (
     AUTO_SCOPE,
     EXTERNAL_SOURCE,
@@ -96,6 +96,7 @@ def function(
     stage: FunctionIRStage = ...,
     requires_runtime_binding: bool = ...,
 ) -> Callable[[Callable[..., Any]], Function]: ...
+@checked("func", name="pl.function")
 def function(
     func: Callable[..., Any] | None = None,
     *,
@@ -119,10 +120,11 @@ def function(
         type, level, role, attrs, auto_scope, strict_ssa, external_source, stage, requires_runtime_binding
     )
     if func is not None:
-        return _decorated(func, options, 2)
+        return _decorated(func, options, 3)  # this function, its checks, and the module
     return partial(_decorated, options=options, depth=1)
 
 
+@checked("func", name="pl.inline")
 def inline(
     func: Callable[..., Any] | None = None,
     *,
@@ -132,7 +134,7 @@ def inline(
     """A function whose body takes the place of its calls: ``@pl.function(type=pl.FunctionType.Inline)``."""
     options = Options(type=FunctionType.Inline, attrs=dict(attrs or {}), strict_ssa=strict_ssa)
     if func is not None:
-        return _decorated(func, options, 2)
+        return _decorated(func, options, 3)  # this function, its checks, and the module
     return partial(_decorated, options=options, depth=1)
 
 
@@ -199,13 +201,14 @@ def program_of(entry: Entry) -> Program:
         return Program(entry.name, gathered([entry]), span=where)
 
 
+@checked("cls", name="pl.program")
 def program(cls: type | None = None, *, strict_ssa: bool = False) -> Any:
     """Make a program of a class whose methods are decorated with ``@pl.function``.
 
     Functions from outside that these call are taken in. Raises a ParserError for what is not in the language.
     """
     if cls is not None:
-        return _program(cls, strict_ssa, 2)
+        return _program(cls, strict_ssa, 3)
     return partial(_program, strict_ssa=strict_ssa, depth=1)
 
 

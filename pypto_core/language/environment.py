@@ -39,6 +39,11 @@ MISSING = Opaque("")
 _PLAIN = (bool, int, float, str, type(None), enum.Enum, Expr, Function, Program, MemRef, Name, Opaque)
 
 
+def language_name(path: str) -> Name:
+    """A module of the language, or a name in it."""
+    return Name(path) if path else PL
+
+
 def items_of(value: Any) -> list[Any] | None:
     """The elements of a list among the parser's values; None for anything else."""
     return cast(list[Any], value) if isinstance(value, list) else None
@@ -59,7 +64,8 @@ def captured(value: Any) -> Any:
         bad = next((item for item in items if isinstance(item, Opaque)), None)
         return bad if bad is not None else items
     if isinstance(value, types.ModuleType):
-        return PL if value.__name__ in vocabulary.MODULES else Opaque(f"the module {value.__name__}")
+        path = vocabulary.MODULES.get(value.__name__)
+        return Opaque(f"the module {value.__name__}") if path is None else language_name(path)
     if isinstance(value, Form):
         return Name(value.surface) if not value.args and not value.options else Opaque("a stored annotation")
     if isinstance(value, Word):

@@ -18,6 +18,7 @@ from pypto_core.ir import (
     Level,
     ParamDirection,
     Role,
+    TileType,
     Type,
     Var,
 )
@@ -140,19 +141,25 @@ class Module:
 
 
 def callee_of(entry: Entry, ctx: Context, node: ast.AST) -> Callee:
-    """A function of the text as something to call; its body is read only if nothing else says what it returns."""
+    """A function of the text as something to call.
+
+    Its body is read only if nothing else says what it returns, or if that is a tile, whose memory and view follow from
+    the body where they are not declared.
+    """
     if not entry.signed:
         entry.session.read_signature(entry)
 
     def returns() -> tuple[Type, ...]:
-        if entry.return_types is None:
-            if entry.busy:
-                raise ctx.fail(
-                    ParserTypeError,
-                    f"'{entry.name}' calls itself and does not say what it returns",
-                    node,
-                    "annotate its return type: def f(…) -> pl.Tensor[[64, 64], pl.FP32]:",
-                )
+        known = entry.return_types
+        if known is None and entry.busy:
+            raise ctx.fail(
+                ParserTypeError,
+                f"'{entry.name}' calls itself and does not say what it returns",
+                node,
+                "annotate its return type: def f(…) -> pl.Tensor[[64, 64], pl.FP32]:",
+            )
+        tiles = known is None or any(isinstance(kind, TileType) for kind in known)
+        if tiles and entry.function is None and not entry.busy:
             entry.read()
         assert entry.return_types is not None
         return entry.return_types

@@ -13,7 +13,7 @@ from pypto_core.language.environment import items_of
 from pypto_core.language.errors import value_text
 from pypto_core.language.parse_types import annotation, complete
 
-TYPES = ("Tile", "Tensor", "Scalar", "Array", "Tuple", "Ptr", "UnknownType")
+TYPES = ("Tile", "Tensor", "Scalar", "Array", "Tuple", "Ptr", "UnknownType", "pld.DistributedTensor")
 """Words that begin a type where a value could stand."""
 
 

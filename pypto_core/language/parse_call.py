@@ -17,6 +17,7 @@ from pypto_core.ir import (
     ConstInt,
     DataType,
     Expr,
+    Function,
     MakeTuple,
     ScalarType,
     TensorType,
@@ -29,8 +30,10 @@ from pypto_core.language.environment import Name, items_of
 from pypto_core.language.errors import did_you_mean, int_text, type_text, value_text
 from pypto_core.language.notes import notes
 from pypto_core.language.parse_expr import expression, scalar, unknown_word
+from pypto_core.language.vocabulary import spelling
+from pypto_core.ops.kinds import OPERAND_TEXT
 from pypto_core.ops.opdef import REQUIRED, Kind, OpDef, Param
-from pypto_core.ops.registry import create_call
+from pypto_core.ops.registry import accepts, create_call, describe, wrong_option
 
 ABSENT: Any = object()
 EMPTY_DIMS = MakeTuple(())
@@ -72,30 +75,44 @@ def operator_reader(ctx: Context, node: ast.Call, path: str) -> CallReader:
     name = vocabulary.RENAMED.get(name, name)
     if name in vocabulary.BY_OPTION:
         option, *names = vocabulary.BY_OPTION[name]
-        return _by_option(
-            option, *(operator_reader(ctx, node, f"{space}.{n}" if space else n) for n in names)
-        )
+        return _by_option(option, *(_reader_named(ctx, node, space, n, path) for n in names))
+    return _reader_named(ctx, node, space, name, path)
+
+
+def _reader_named(ctx: Context, node: ast.Call, space: str, name: str, path: str) -> CallReader:
     if space:
-        op = ctx.session.registry.get(f"{space}.{name}")
+        op = ctx.session.find_op(f"{space}.{name}")
         if op is None:
             raise unknown_word(ctx, node.func, path)
         return _single(Plan(op))
-    plans: dict[str, Plan] = {}
-    for group in vocabulary.OP_NAMESPACES:
-        op = ctx.session.registry.get(f"{group}.{name}")
-        if op is not None:
-            plans[group] = Plan(op)
+    plans = _plans(ctx, name)
+    if not plans and ctx.session.find_op(f"{vocabulary.OP_NAMESPACES[0]}.{name}") is None:
+        plans = _plans(ctx, name)  # with the operators of plugins
     if not plans:
         raise unknown_word(ctx, node.func, path)
     return _single(next(iter(plans.values()))) if len(plans) == 1 else _group(plans)
 
 
+def _plans(ctx: Context, name: str) -> dict[str, Plan]:
+    found = {group: ctx.session.registry.get(f"{group}.{name}") for group in vocabulary.OP_NAMESPACES}
+    return {group: Plan(op) for group, op in found.items() if op is not None}
+
+
 def _by_option(option: str, given: CallReader, missing: CallReader) -> CallReader:
     def read(ctx: Context, node: ast.Call) -> Any:
         chosen = given if any(k.arg == option for k in node.keywords) else missing
-        return chosen(ctx, node)
+        return chosen(ctx, _onto_first(node))
 
     return read
+
+
+def _onto_first(node: ast.Call) -> ast.Call:
+    """The call with its destination ahead of the source, where it is named behind it."""
+    onto = [k for k in node.keywords if k.arg == vocabulary.ONTO]
+    if not onto or not node.args:
+        return node
+    rest = [k for k in node.keywords if k is not onto[0]]
+    return ast.copy_location(ast.Call(node.func, [onto[0].value, *node.args], rest), node)
 
 
 def _single(plan: Plan) -> CallReader:
@@ -165,7 +182,7 @@ def _build(ctx: Context, plan: Plan, node: ast.Call, values: list[Any], named: N
     for i, param in enumerate(plan.params):
         value = given[i]
         if param.is_operand:
-            if value is not ABSENT and value is not None:
+            if value is not ABSENT and (value is not None or param.default is REQUIRED):
                 args.append(_OPERAND[param.kind](ctx, param, value, nodes[i], args, op))
             elif value is ABSENT and param.default is REQUIRED:
                 raise _missing(ctx, node, op, param)
@@ -174,7 +191,7 @@ def _build(ctx: Context, plan: Plan, node: ast.Call, values: list[Any], named: N
         elif value is ABSENT:
             if param.default is not REQUIRED and param.default is not None:
                 options[param.name] = param.default
-        elif value is not None:
+        elif value is not None or param.default is REQUIRED:  # None leaves an option out
             options[param.name] = _option(ctx, param, value, nodes[i], op)
     attrs_ = None
     for keyword in node.keywords:
@@ -193,7 +210,7 @@ def _matched(
     if len(values) > len(positional):
         raise ctx.fail(
             ParserTypeError,
-            f"pl.{plan.op.name} takes at most {len(positional)} positional arguments, not {len(values)}",
+            f"{spelling(plan.op.name)} takes at most {len(positional)} positional arguments, not {len(values)}",
             node.args[len(positional)],
             "leave the further ones out, or give options by name",
             {"arguments": ", ".join(p.name for p in params)},
@@ -208,14 +225,14 @@ def _matched(
             known = [p.name for p in params]
             raise ctx.fail(
                 ParserTypeError,
-                f"pl.{plan.op.name} has no argument '{name}'",
+                f"{spelling(plan.op.name)} has no argument '{name}'",
                 part,
                 did_you_mean(name, known, "arguments: " + ", ".join(known)),
             )
         if given[i] is not ABSENT:
             raise ctx.fail(
                 ParserTypeError,
-                f"argument '{name}' of pl.{plan.op.name} is given twice",
+                f"argument '{name}' of {spelling(plan.op.name)} is given twice",
                 part,
                 "give it once: by position or by name",
             )
@@ -226,7 +243,7 @@ def _matched(
 def _missing(ctx: Context, node: ast.Call, op: OpDef, param: Param) -> Exception:
     return ctx.fail(
         ParserTypeError,
-        f"pl.{op.name} needs the argument '{param.name}'",
+        f"{spelling(op.name)} needs the argument '{param.name}'",
         node,
         f"give it by position, or as {param.name}=…",
         {"arguments": ", ".join(p.name for p in op.params)},
@@ -270,7 +287,7 @@ def _as_dims(
         return value
     raise ctx.fail(
         ParserTypeError,
-        f"argument '{param.name}' of pl.{op.name} must be a list of integers, not {value_text(value)}",
+        f"argument '{param.name}' of {spelling(op.name)} must be a list of integers, not {value_text(value)}",
         node,
         "write one entry per axis, e.g. [0, 0]",
     )
@@ -285,7 +302,7 @@ def _as_index(
         return value
     raise ctx.fail(
         ParserTypeError,
-        f"argument '{param.name}' of pl.{op.name} must be an integer, not {value_text(value)}",
+        f"argument '{param.name}' of {spelling(op.name)} must be an integer, not {value_text(value)}",
         node,
         "convert it: pl.cast(x, pl.INDEX)",
     )
@@ -295,7 +312,7 @@ def _as_scalar(
     ctx: Context, param: Param, value: Any, node: ast.expr, args: list[Expr | None], op: OpDef
 ) -> Expr:
     if param.like is None or isinstance(value, Expr | bool) or not isinstance(value, int | float):
-        found = scalar(ctx, value, node, f"argument '{param.name}' of pl.{op.name}")
+        found = scalar(ctx, value, node, f"argument '{param.name}' of {spelling(op.name)}")
         if param.like is not None:
             _check_index(ctx, param, found, node, args, op)
         return found
@@ -319,7 +336,7 @@ def _check_index(
     ):
         raise ctx.fail(
             ParserTypeError,
-            f"argument '{param.name}' of pl.{op.name} is an index, the elements are {dtype}",
+            f"argument '{param.name}' of {spelling(op.name)} is an index, the elements are {dtype}",
             node,
             f"cast it first: pl.cast(x, pl.{dtype.name})" if isinstance(dtype, DataType) else "cast it first",
         )
@@ -359,7 +376,7 @@ def check_fits(ctx: Context, value: int, dtype: DataType, node: ast.expr) -> Non
 def _as_bool(
     ctx: Context, param: Param, value: Any, node: ast.expr, args: list[Expr | None], op: OpDef
 ) -> Expr:
-    return scalar(ctx, value, node, f"argument '{param.name}' of pl.{op.name}")
+    return scalar(ctx, value, node, f"argument '{param.name}' of {spelling(op.name)}")
 
 
 _HELP = {
@@ -380,16 +397,19 @@ def _as_expr(
             return value
         raise ctx.fail(
             InvalidOperationError,
-            f"argument '{param.name}' of pl.{op.name} must be a {param.kind.value}, not a {type_text(kind)}",
+            f"argument '{param.name}' of {spelling(op.name)} must be {OPERAND_TEXT[param.kind]}, "
+            f"not a {type_text(kind)}",
             node,
             _wrong_kind_remedy(param.kind, kind, op),
         )
-    if param.kind is Kind.ANY and not isinstance(value, Name):
-        return expression(ctx, value, node)
-    what = f"pl.{value.path}" if isinstance(value, Name) else value_text(value)
+    if param.kind is Kind.ANY:
+        wrong = _no_value(value)
+        if wrong is None:
+            return expression(ctx, value, node)
+        [value] = wrong
     raise ctx.fail(
         ParserTypeError,
-        f"argument '{param.name}' of pl.{op.name} must be a {param.kind.value}, not {what}",
+        f"argument '{param.name}' of {spelling(op.name)} must be {OPERAND_TEXT[param.kind]}, not {value_text(value)}",
         node,
         f"put the {param.kind.value} first and the number behind it"
         if op.scalar_form is not None and param is op.operands[0]
@@ -397,9 +417,28 @@ def _as_expr(
     )
 
 
+def _no_value(value: Any) -> tuple[Any] | None:
+    """What of a value of the parser, or of the lists in it, no expression can hold."""
+    items = items_of(value)
+    if items is not None:
+        return next(filter(None, map(_no_value, items)), None)
+    return (
+        (value,)
+        if value is None or isinstance(value, str | enum.Enum | Name) or _is_function(value)
+        else None
+    )
+
+
+def _is_function(value: Any) -> bool:
+    return isinstance(value, Function) or getattr(value, "is_kernel_entry", False)
+
+
 def _wrong_kind_remedy(kind: Kind, have: Any, op: OpDef) -> str:
     if kind is Kind.TILE and isinstance(have, TensorType):
-        return "load the tensor into a tile first: pl.load(tensor, offsets, shapes)"
+        return (
+            "load the tensor into a tile first: pl.load(tensor, offsets, shapes); new tiles are made by pl.tile.full "
+            "and pl.create_tile"
+        )
     if kind is Kind.TENSOR and isinstance(have, TileType):
         name = op.name.partition(".")[2]
         return f"a tile lives on chip: use pl.{name} or pl.tile.{name}"
@@ -423,13 +462,16 @@ def _option(ctx: Context, param: Param, value: Any, node: ast.expr, op: OpDef) -
     if isinstance(value, Expr):
         raise ctx.fail(
             ParserTypeError,
-            f"option '{param.name}' of pl.{op.name} must be a constant, not {value_text(value)}",
+            f"option '{param.name}' of {spelling(op.name)} must be a constant, not {value_text(value)}",
             node,
             "options are fixed when the kernel is read",
+            {"takes": describe(param)},
         )
-    if param.kind is Kind.ENUM and param.enum is not None and not isinstance(value, param.enum):
+    if accepts(param, value):
+        return value
+    if param.enum is not None:
         return _member(ctx, param, param.enum, value, node, op)
-    return value
+    raise wrong_option(op, param, value_text(value)).located(ctx.span(node))
 
 
 def _member(ctx: Context, param: Param, owner: type[enum.Enum], value: Any, node: ast.expr, op: OpDef) -> Any:
@@ -438,10 +480,10 @@ def _member(ctx: Context, param: Param, owner: type[enum.Enum], value: Any, node
         return members[value]
     if type(value) is int and value in [m.value for m in members.values()]:
         return owner(value)
-    shown = [repr(m) if param.as_text else f"pl.{owner.__name__}.{m}" for m in members]
+    shown = [repr(m) if param.as_text else vocabulary.member_spelling(members[m]) for m in members]
     raise ctx.fail(
         ParserTypeError,
-        f"option '{param.name}' of pl.{op.name} can't be {value_text(value)}",
+        f"option '{param.name}' of {spelling(op.name)} can't be {value_text(value)}",
         node,
         did_you_mean(value, members, "one of " + ", ".join(shown))
         if isinstance(value, str)

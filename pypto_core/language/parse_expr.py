@@ -64,6 +64,7 @@ from pypto_core.language.comprehension import comprehension
 from pypto_core.language.context import Context
 from pypto_core.language.environment import Name, items_of
 from pypto_core.language.errors import did_you_mean, type_text, value_text
+from pypto_core.ops.registry import how_to_get
 
 _op: Any = operator
 BINARY: dict[type, tuple[type[BinaryExpr], Callable[[Any, Any], Any], str, str]] = {
@@ -136,6 +137,9 @@ def attribute(ctx: Context, node: ast.Attribute) -> Any:
 
 def _language_value(ctx: Context, node: ast.Attribute, path: str) -> Any:
     first, _, rest = path.partition(".")
+    if first == vocabulary.DISTRIBUTED:
+        word, _, rest = rest.partition(".")
+        first = f"{first}.{word}"
     value = vocabulary.CONSTANTS.get(first)
     if value is None:
         if first not in vocabulary.NAMES and first not in vocabulary.OP_NAMESPACES and not _is_op(ctx, path):
@@ -152,7 +156,11 @@ def _language_value(ctx: Context, node: ast.Attribute, path: str) -> Any:
 
 def _is_op(ctx: Context, path: str) -> bool:
     table = ctx.session.registry.table
-    return path in table or any(f"{space}.{path.rstrip('_')}" in table for space in vocabulary.OP_NAMESPACES)
+    return (
+        path in table
+        or any(f"{space}.{path.rstrip('_')}" in table for space in vocabulary.OP_NAMESPACES)
+        or ctx.session.find_op(path) is not None
+    )
 
 
 def _member(ctx: Context, node: ast.Attribute, owner: type[enum.Enum]) -> enum.Enum | int:
@@ -169,13 +177,14 @@ def _member(ctx: Context, node: ast.Attribute, owner: type[enum.Enum]) -> enum.E
 
 def unknown_word(ctx: Context, node: ast.AST, path: str) -> ParserError:
     """The error for a name that ``pl`` does not have."""
+    module, _, name = vocabulary.spelling(path).partition(".")
     known = [*vocabulary.NAMES, *ctx.session.registry.table]
     known += [op.name.partition(".")[2] for op in ctx.session.registry]
     return ctx.fail(
         InvalidOperationError,
-        f"pl has no '{path}'",
+        f"{module} has no '{name}'",
         node,
-        did_you_mean(path, known, "list the operators with: pypto ops"),
+        how_to_get(path) or did_you_mean(path, known, "list the operators with: pypto ops"),
     )
 
 
@@ -213,7 +222,10 @@ def expression(ctx: Context, value: Any, node: ast.expr) -> Expr:
         return MakeTuple(tuple(expression(ctx, item, node) for item in items), span=ctx.span(node))
     if isinstance(value, Name):
         raise ctx.fail(
-            ParserTypeError, f"pl.{value.path or '…'} is not a value", node, "call it, or use its result"
+            ParserTypeError,
+            f"{vocabulary.spelling(value.path or '…')} is not a value",
+            node,
+            "call it, or use its result",
         )
     if isinstance(value, Declared):
         raise ctx.fail(
@@ -228,7 +240,7 @@ def expression(ctx: Context, value: Any, node: ast.expr) -> Expr:
         return scalar(ctx, value, node)
     raise ctx.fail(
         ParserTypeError,
-        f"{value!r} can't be the value of a variable",
+        f"{value_text(value)} can't be the value of a variable",
         node,
         "assign a number, or the result of an operation of pl",
     )
@@ -236,45 +248,35 @@ def expression(ctx: Context, value: Any, node: ast.expr) -> Expr:
 
 def bin_op(ctx: Context, node: ast.BinOp) -> Any:
     """``a + b`` and its kin."""
-    left, right = ctx.expr(node.left), ctx.expr(node.right)
+    readers, left_node, right_node = ctx.readers, node.left, node.right
+    left: Any = readers[type(left_node)](ctx, left_node)
+    right: Any = readers[type(right_node)](ctx, right_node)
     row = BINARY.get(type(node.op))
     if row is None:
         raise ctx.fail(
             UnsupportedFeatureError, "'@' is not part of the kernel language", node, "write pl.matmul(a, b)"
         )
     cls, fold, symbol, wrapper = row
-    if not isinstance(left, Expr) and not isinstance(right, Expr) and _is_number(left) and _is_number(right):
-        if not (right == 0 and type(node.op) in _DIVISIONS):
+    left_is_node, right_is_node = isinstance(left, Expr), isinstance(right, Expr)
+    if not left_is_node and not right_is_node and _is_number(left) and _is_number(right):
+        if type(node.op) not in _DIVISIONS or right:
             return _folded(ctx, node, fold, left, right)
-    if not (isinstance(left, Expr) and type(left.type) is ScalarType):
-        left = _scalar_operand(ctx, left, node.left, symbol, wrapper)
-    if not (isinstance(right, Expr) and type(right.type) is ScalarType):
-        right = _scalar_operand(ctx, right, node.right, symbol, wrapper)
+    if not (left_is_node and type(left.type) is ScalarType):
+        left = _scalar_operand(ctx, left, left_node, symbol, wrapper)
+    if not (right_is_node and type(right.type) is ScalarType):
+        right = _scalar_operand(ctx, right, right_node, symbol, wrapper)
     return make_binary(cls, left, right, ctx.span(node))
 
 
 def _folded(ctx: Context, node: ast.BinOp, fold: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
-    if type(node.op) in (ast.Pow, ast.LShift):
-        big = isinstance(left, int) and isinstance(right, int) and abs(left) > 1
-        bits = abs(left).bit_length() * right if type(node.op) is ast.Pow and big else right
-        if (
-            isinstance(right, int)
-            and isinstance(left, int)
-            and (right < 0 or (bits > _MAX_BITS and left != 0))
-        ):
-            if big or type(node.op) is ast.LShift or right < 0:
-                raise ctx.fail(
-                    ParserSyntaxError,
-                    "this constant is too large to evaluate",
-                    node,
-                    "constants have at most 64 bits when they are used: compute a smaller one",
-                )
+    if _is_huge(type(node.op), left, right):
+        raise _too_large(ctx, node)
     try:
         value = fold(left, right)
     except (TypeError, ValueError, OverflowError, ZeroDivisionError) as error:
         raise ctx.fail(
             ParserTypeError,
-            f"these constants can't be combined: {error}",
+            f"these constants can't be combined: {error.args[-1]}",
             node,
             "use numbers that this operator takes, or work the value out above the kernel",
         ) from None
@@ -283,13 +285,26 @@ def _folded(ctx: Context, node: ast.BinOp, fold: Callable[[Any, Any], Any], left
             ParserTypeError, "the result of this constant expression is complex", node, "keep to real numbers"
         )
     if isinstance(value, int) and value.bit_length() > _MAX_BITS:
-        raise ctx.fail(
-            ParserSyntaxError,
-            "this constant is too large to evaluate",
-            node,
-            "constants have at most 64 bits when they are used: compute a smaller one",
-        )
+        raise _too_large(ctx, node)
     return value
+
+
+def _is_huge(op: type, left: Any, right: Any) -> bool:
+    """Whether Python would work long on a power or shift of two integers."""
+    if not (isinstance(left, int) and isinstance(right, int)):
+        return False
+    if op is ast.LShift:
+        return left != 0 and right > _MAX_BITS
+    return op is ast.Pow and abs(left) > 1 and abs(left).bit_length() * right > _MAX_BITS
+
+
+def _too_large(ctx: Context, node: ast.BinOp) -> ParserError:
+    return ctx.fail(
+        ParserSyntaxError,
+        "this constant is too large to evaluate",
+        node,
+        "constants have at most 64 bits when they are used: compute a smaller one",
+    )
 
 
 def _scalar_operand(ctx: Context, value: Any, node: ast.expr, symbol: str, wrapper: str) -> Expr:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pypto_core.diagnostics import (
@@ -25,6 +25,9 @@ from pypto_core.ir import (
     TileType,
     Type,
     Var,
+    placed_like,
+    type_vars,
+    types_equal,
 )
 from pypto_core.language.block import block, sequence
 from pypto_core.language.comments import NO_COMMENTS, comments_above, comments_of
@@ -224,6 +227,7 @@ def _body(entry: Entry, ctx: Context) -> None:
             _return_types(ctx, node.returns) if node.returns is not None else _inferred(ctx, ctx.returns)
         )
     _check_returns(entry, ctx, external)
+    entry.return_types = _completed(entry.return_types, ctx.returns, entry.params)
     options = entry.options
     entry.function = Function(
         entry.name,
@@ -302,6 +306,32 @@ def _inferred(ctx: Context, returns: Iterable[tuple[Any, Any]]) -> tuple[Type, .
     return found[0] if found else ()
 
 
+def _completed(
+    types: tuple[Type, ...], returns: Sequence[tuple[Any, Any]], params: tuple[Var, ...]
+) -> tuple[Type, ...]:
+    """The declared types with what those of tiles leave out, the memory and the view, taken from what is returned."""
+    rows = [[value.type for value in values] for values, _ in returns]
+    known = {
+        *params,
+        *(v for p in params for v in type_vars(p.type)),
+        *(v for t in types for v in type_vars(t)),
+    }
+    return tuple(_filled(kind, [row[i] for row in rows], known) for i, kind in enumerate(types))
+
+
+def _filled(kind: Type, returned: list[Type], known: set[Var]) -> Type:
+    if not isinstance(kind, TileType) or not returned or not all(isinstance(r, TileType) for r in returned):
+        return kind
+    if any(not types_equal(r, returned[0]) for r in returned[1:]):
+        return kind
+    other = returned[0]
+    assert isinstance(other, TileType)
+    apart = kind.memory_space is not None and kind.memory_space is not other.memory_space
+    if apart or kind.tile_view is not None or not known.issuperset(type_vars(other)):
+        return placed_like(kind, other)
+    return TileType(kind.shape, kind.dtype, kind.memref, other.tile_view, other.memory_space)
+
+
 def _check_returns(entry: Entry, ctx: Context, external: bool) -> None:
     want = entry.return_types or ()
     if want and not ctx.returns and not external:
@@ -331,7 +361,11 @@ def _check_returns(entry: Entry, ctx: Context, external: bool) -> None:
 
 def _agrees(have: Type, want: Type) -> bool:
     if isinstance(want, TensorType | TileType) and isinstance(have, TensorType | TileType):
-        if type(want) is not type(have) or want.dtype is not have.dtype or len(want.shape) != len(have.shape):
+        if (
+            not isinstance(have, type(want))
+            or want.dtype is not have.dtype
+            or len(want.shape) != len(have.shape)
+        ):
             return False
         pairs = zip(want.shape, have.shape, strict=True)
         return not any(

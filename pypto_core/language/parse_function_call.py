@@ -16,6 +16,7 @@ from pypto_core.diagnostics import (
     UnsupportedFeatureError,
 )
 from pypto_core.ir import (
+    DEVICE,
     UNKNOWN,
     VOID,
     Call,
@@ -24,6 +25,7 @@ from pypto_core.ir import (
     Expr,
     Function,
     GlobalVar,
+    Level,
     ScalarType,
     Submit,
     TensorType,
@@ -31,6 +33,7 @@ from pypto_core.ir import (
     TupleType,
     Type,
     Var,
+    is_dependency,
     replace,
     scalar_type,
     substitute,
@@ -63,10 +66,11 @@ _BUILTINS = {
 
 def other_call(ctx: Context, node: ast.Call) -> Any:
     """A call of something that is no word of ``pl``."""
-    callee = resolve(ctx, node.func, node.args, node.keywords)
+    device, keywords = _device(ctx, node.keywords)
+    callee = resolve(ctx, node.func, node.args, keywords)
     if callee is not None:
-        args, overrides = arguments(ctx, callee, node.args, node.keywords, node)
-        attrs_ = {**overrides}
+        args, overrides = arguments(ctx, callee, node.args, keywords, node)
+        attrs_ = {**overrides, **device}
         for keyword in node.keywords:
             if keyword.arg == "attrs":
                 attrs_.update(notes(ctx, keyword.value))
@@ -100,6 +104,16 @@ def other_call(ctx: Context, node: ast.Call) -> Any:
         node,
         "call an operation as pl.name(…), or a function of this program by its name",
     )
+
+
+def _device(ctx: Context, keywords: list[ast.keyword]) -> tuple[dict[str, Any], list[ast.keyword]]:
+    """``device=r`` of a call in host code, as a note, and the keywords that are arguments."""
+    if ctx.entry is None or ctx.entry.options.level is not Level.HOST:
+        return {}, keywords
+    given = next((k for k in keywords if k.arg == DEVICE), None)
+    if given is None:
+        return {}, keywords
+    return {DEVICE: integer(ctx, given.value, DEVICE)}, [k for k in keywords if k.arg != DEVICE]
 
 
 def _method(ctx: Context, func: ast.Attribute) -> Exception:
@@ -265,7 +279,9 @@ def _argument(ctx: Context, callee: Callee, value: Any, node: ast.expr, param: V
 def _mismatch(want: Type, have: Type) -> str:
     if have is UNKNOWN:
         return ""
-    if type(want) is not type(have):
+    if not isinstance(
+        have, type(want)
+    ):  # a distributed tensor is a tensor to those who use its own part alone
         return "type"
     if isinstance(want, ScalarType) and isinstance(have, ScalarType):
         same = want.dtype.is_float == have.dtype.is_float and want.dtype.is_int == have.dtype.is_int
@@ -329,7 +345,7 @@ def submit(ctx: Context, node: ast.Call) -> Expr:
     return Submit(
         GlobalVar(callee.name),
         args,
-        _deps(ctx, options.get("deps")),
+        dependencies(ctx, options["deps"]) if "deps" in options else (),
         {},
         noted,
         integer(ctx, options["core_num"], "core_num") if "core_num" in options else None,
@@ -341,13 +357,22 @@ def submit(ctx: Context, node: ast.Call) -> Expr:
     )
 
 
-def _deps(ctx: Context, node: ast.expr | None) -> tuple[Expr, ...]:
-    if node is None:
-        return ()
+def dependencies(ctx: Context, node: ast.expr) -> tuple[Expr, ...]:
+    """The tasks that ``deps=`` lists: ids, and arrays of ids."""
     value = items_of(ctx.expr(node))
-    if value is None or not all(isinstance(v, Expr) for v in value):
-        raise ctx.fail(ParserTypeError, "deps must be a list of task ids", node, "write deps=[tid]")
+    wrong = [] if value is None else [v for v in value if not _may_be_awaited(v)]
+    if value is None or wrong:
+        raise ctx.fail(
+            ParserTypeError,
+            "deps must be a list of task ids" + (f", and {value_text(wrong[0])} is none" if wrong else ""),
+            node,
+            "write deps=[tid], where tid is what pl.submit gave or what a scope was bound to with 'as tid'",
+        )
     return tuple(value)
+
+
+def _may_be_awaited(value: Any) -> bool:
+    return isinstance(value, Expr) and (value.type is UNKNOWN or is_dependency(value.type))
 
 
 def _flag(ctx: Context, node: ast.expr | None, name: str) -> bool:

@@ -56,7 +56,7 @@ def decorator_options(ctx: Context, node: ast.expr) -> Options:
     """The options of ``@pl.function(…)`` or ``@pl.inline`` as written."""
     path = decorator_path(ctx, node)
     jit = JIT_KINDS.get(path)
-    fixed: dict[str, Any] = {} if jit is None else {"type": jit}
+    fixed: dict[str, Any] = {} if jit is None else {"type": jit.type, "level": jit.level, "role": jit.role}
     if path == "inline":
         fixed["type"] = FunctionType.Inline
     known = _KNOWN if jit is None else _KNOWN_JIT

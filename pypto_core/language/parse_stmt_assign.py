@@ -18,6 +18,7 @@ from pypto_core.ir import (
     PTR,
     AssignStmt,
     Call,
+    DataType,
     Expr,
     MakeTuple,
     ScalarType,
@@ -36,7 +37,7 @@ from pypto_core.ir import (
 )
 from pypto_core.language.annotations import MemRef as Declared
 from pypto_core.language.context import Context, Target, Yielded
-from pypto_core.language.errors import type_text
+from pypto_core.language.errors import check_distinct, type_text, types_apart
 from pypto_core.language.parse_call import literal
 from pypto_core.language.parse_expr import expression
 from pypto_core.language.parse_types import Spec, annotation, joined, without_pinned
@@ -59,8 +60,8 @@ def assign(ctx: Context, node: ast.Assign, out: list[Stmt]) -> None:
         )
     target = node.targets[0]
     kind = type(target)
-    if _is_yield(ctx, node.value):
-        _yield(ctx, _targets(ctx, target, None), node.value, out)  # type: ignore[arg-type]
+    if type(node.value) is ast.Call and _is_yield(ctx, node.value):
+        _yield(ctx, _targets(ctx, target, None), node.value, out)
     elif kind is ast.Name:
         _name(ctx, target, None, node.value, out)  # type: ignore[arg-type]
     elif kind is ast.Tuple or kind is ast.List:
@@ -92,15 +93,13 @@ def ann_assign(ctx: Context, node: ast.AnnAssign, out: list[Stmt]) -> None:
         )
     if node.value is None:
         ctx.declared[target.id] = node.annotation
-    elif _is_yield(ctx, node.value):
-        _yield(ctx, (Target(target.id, target, node.annotation),), node.value, out)  # type: ignore[arg-type]
+    elif type(node.value) is ast.Call and _is_yield(ctx, node.value):
+        _yield(ctx, (Target(target.id, target, node.annotation),), node.value, out)
     else:
         _name(ctx, target, node.annotation, node.value, out)
 
 
-def _is_yield(ctx: Context, node: ast.expr) -> bool:
-    if type(node) is not ast.Call:
-        return False
+def _is_yield(ctx: Context, node: ast.Call) -> bool:
     func = node.func
     name = func.attr if type(func) is ast.Attribute else func.id if type(func) is ast.Name else None
     return name == "yield_" and ctx.path_of(func) == "yield_"
@@ -113,6 +112,7 @@ def _targets(ctx: Context, target: ast.expr, note: ast.expr | None) -> tuple[Tar
         if type(part) is not ast.Name:
             raise ctx.fail(ParserSyntaxError, "pl.yield_ binds names", part, "write r1, r2 = pl.yield_(a, b)")
         out.append(Target(part.id, part, ctx.declared.pop(part.id, note)))
+    check_distinct(ctx, [part for part in names if type(part) is ast.Name])
     return tuple(out)
 
 
@@ -151,27 +151,22 @@ def _name(
     ctx: Context, target: ast.Name, note: ast.expr | None, value_node: ast.expr, out: list[Stmt]
 ) -> None:
     spec = None if note is None else annotation(ctx, note)
-    value = ctx.expr(value_node)
+    value = ctx.readers[type(value_node)](ctx, value_node)
     if spec is None and ctx.specialised is not None and ctx.specialised.keeps(ctx, target, value):
         return
-    if type(value) is Declared:
-        raise ctx.fail(
-            ParserTypeError,
-            "a declared allocation can't be given another name",
-            value_node,
-            "use the declared name in the annotations",
-        )
-    if spec is not None and isinstance(value, int | float):
-        value = _retyped(ctx, spec, value, value_node)
-    made = value if isinstance(value, Expr) else expression(ctx, value, value_node)
+    made = value if isinstance(value, Expr) else _made(ctx, spec, value, value_node)
     kind = made.type
     if spec is None:
-        if type(kind) is VoidType:
-            raise ctx.fail(
-                ParserTypeError, "this call returns nothing", value_node, "call it as a statement of its own"
-            )
-        kind = without_pinned(kind)
-    else:
+        if type(kind) is not ScalarType:
+            if type(kind) is VoidType:
+                raise ctx.fail(
+                    ParserTypeError,
+                    "this call returns nothing",
+                    value_node,
+                    "call it as a statement of its own",
+                )
+            kind = without_pinned(kind)
+    elif spec.type is not kind or type(kind) is not ScalarType:
         if spec.memref is not None and spec.memref.is_pinned:
             _check_binding(ctx, spec, made)
         have = kind
@@ -180,6 +175,20 @@ def _name(
             made = replace(made, type=wanted)
     span = ctx.span(target)
     out.append(_make_assign(bind(ctx, target.id, kind, target, spec, span), made, span, ()))
+
+
+def _made(ctx: Context, spec: Spec | None, value: Any, node: ast.expr) -> Expr:
+    """A Python value as the value of a variable."""
+    if type(value) is Declared:
+        raise ctx.fail(
+            ParserTypeError,
+            "a declared allocation can't be given another name",
+            node,
+            "use the declared name in the annotations",
+        )
+    if spec is not None and isinstance(value, int | float):
+        value = _retyped(ctx, spec, value, node)
+    return expression(ctx, value, node)
 
 
 def _retyped(ctx: Context, spec: Spec, value: Any, node: ast.expr) -> Any:
@@ -256,18 +265,26 @@ def _assigned_twice(ctx: Context, name: str, found: Var, node: ast.AST) -> Excep
 
 
 def _other_type(ctx: Context, name: str, found: Var, kind: Type, node: ast.AST) -> Exception:
-    before, after = type_text(found.type), type_text(kind)
-    facts = {"before": before, "now": after}
-    if before == after:
-        facts["difference"] = "memory space, view or MemRef"
     return ctx.fail(
         ParserTypeError,
         f"'{name}' already holds a value of another type",
         node,
-        "use another name for this value",
-        facts,
+        _remedy(found.type, kind),
+        types_apart(found.type, kind),
         [Note(message=f"'{name}' got its type here", span=found.span)],
     )
+
+
+_NOT_CAST = (DataType.BOOL, DataType.TASK_ID)
+
+
+def _remedy(before: Type, after: Type) -> str:
+    other = "use another name for this value"
+    if not isinstance(before, ScalarType) or not isinstance(after, ScalarType):
+        return other
+    if before.dtype in _NOT_CAST or after.dtype in _NOT_CAST:
+        return other
+    return f"convert it with pl.cast(…, pl.{before.dtype.name}), or {other}"
 
 
 def _unpack(ctx: Context, target: ast.Tuple, node: ast.Assign, out: list[Stmt]) -> None:

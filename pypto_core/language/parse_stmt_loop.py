@@ -9,12 +9,12 @@ from typing import Any
 import attrs
 
 from pypto_core.diagnostics import (
-    InvalidOperationError,
     ParserSyntaxError,
     ParserTypeError,
     UnsupportedFeatureError,
 )
 from pypto_core.ir import (
+    CHUNK,
     PIPELINE_STAGES,
     DataType,
     Expr,
@@ -32,7 +32,7 @@ from pypto_core.ir import (
 )
 from pypto_core.language.block import region, sequence
 from pypto_core.language.context import Context, Dead, Yielded
-from pypto_core.language.errors import did_you_mean, value_text
+from pypto_core.language.errors import check_distinct, did_you_mean, value_text
 from pypto_core.language.notes import notes
 from pypto_core.language.parse_expr import expression, integer, truth
 from pypto_core.language.parse_stmt_scope import scope_loop
@@ -86,7 +86,7 @@ def _no_iterator(ctx: Context, source: ast.expr, path: str | None) -> Exception:
     )
     if plain:
         return ctx.fail(
-            InvalidOperationError,
+            ParserSyntaxError,
             "Python's range() is not part of the kernel language",
             source,
             "write pl.range(…), or pl.pipeline(…, stage=2), pl.parallel(…), pl.unroll(…)",
@@ -94,7 +94,7 @@ def _no_iterator(ctx: Context, source: ast.expr, path: str | None) -> Exception:
     message = f"pl.{path} is no kind of loop" if path else "a loop runs over pl.range(…) or one of its kinds"
     names = ("range", "parallel", "unroll", "pipeline", "while_", "spmd", "split_aiv")
     return ctx.fail(
-        InvalidOperationError, message, source, did_you_mean(path or "", names, "write for i in pl.range(n):")
+        ParserSyntaxError, message, source, did_you_mean(path or "", names, "write for i in pl.range(n):")
     )
 
 
@@ -108,7 +108,7 @@ def _counted(ctx: Context, node: ast.For, source: ast.Call, word: str) -> ForStm
     kind_of_var = declared.get(variable.id) or (start.type if same else _INDEX)
     loop_var = Var(variable.id, kind_of_var, span=ctx.span(variable))
     args = _iter_args(ctx, carried, head.initial or (), declared)
-    stmts, yielded = _body(ctx, body, [loop_var, *args], node)
+    stmts, yielded = _body(ctx, body, [loop_var, *args], node, word)
     results = _results(ctx, args, stmts, yielded, node)
     return ForStmt(
         loop_var,
@@ -137,13 +137,16 @@ def _head(ctx: Context, source: ast.Call, word: str) -> Head:
     given.update(zip(names, source.args, strict=False))
     initial: tuple[Expr, ...] | None = None
     stage: int | None = None
+    chunk: dict[str, Any] = {}
     extra: dict[str, Any] = {}
     for keyword in source.keywords:
         key = keyword.arg
         if key == "init_values":
             initial = _initial(ctx, keyword.value)
         elif key == "stage" and word == "pipeline":
-            stage = _stage(ctx, keyword.value)
+            stage = _count(ctx, keyword.value, "stage")
+        elif key == "chunk" and word == "parallel":
+            chunk = {CHUNK: _count(ctx, keyword.value, "chunk")}
         elif key == "attrs":
             extra = notes(ctx, keyword.value, plain=True)
         elif key in _BOUND_NAMES and key not in given:
@@ -167,6 +170,11 @@ def _head(ctx: Context, source: ast.Call, word: str) -> Head:
                 f"leave '{PIPELINE_STAGES}' out of attrs",
             )
         extra = {PIPELINE_STAGES: stage, **extra}
+    if chunk and CHUNK in extra:
+        raise ctx.fail(
+            ParserTypeError, f"'{CHUNK}' is given by chunk=", source, f"leave '{CHUNK}' out of attrs"
+        )
+    extra = {**chunk, **extra}
     index = ctx.session.index
     start = integer(ctx, given["start"], "a loop's start") if "start" in given else index(0)
     step = integer(ctx, given["step"], "a loop's step") if "step" in given else index(1)
@@ -176,9 +184,12 @@ def _head(ctx: Context, source: ast.Call, word: str) -> Head:
 
 
 def _bad_option(ctx: Context, keyword: ast.keyword, word: str) -> Exception:
-    known = ["init_values", "attrs", *(["stage"] if word == "pipeline" else [])]
+    own = {"pipeline": ["stage"], "parallel": ["chunk"]}.get(word, [])
+    known = ["init_values", "attrs", *own]
     if keyword.arg == "stage":
         return ctx.fail(ParserTypeError, f"pl.{word} has no stages", keyword, "write pl.pipeline(…, stage=2)")
+    if keyword.arg == "chunk":
+        return ctx.fail(ParserTypeError, f"pl.{word} has no chunks", keyword, "write pl.parallel(…, chunk=2)")
     return ctx.fail(
         ParserTypeError,
         f"pl.{word} has no argument '{keyword.arg}'",
@@ -187,14 +198,14 @@ def _bad_option(ctx: Context, keyword: ast.keyword, word: str) -> Exception:
     )
 
 
-def _stage(ctx: Context, node: ast.expr) -> int:
+def _count(ctx: Context, node: ast.expr, key: str) -> int:
     value = ctx.expr(node)
     if type(value) is not int or value < 1:
         raise ctx.fail(
             ParserTypeError,
-            f"stage must be a constant of at least 1, not {value_text(value)}",
+            f"{key} must be a constant of at least 1, not {value_text(value)}",
             node,
-            "write stage=2",
+            f"write {key}=2",
         )
     return value
 
@@ -222,6 +233,7 @@ def _loop_names(
         if initial is None:
             raise ctx.fail(ParserTypeError, "carried values need init_values", target, "add init_values=(x,)")
         check_count(ctx, carried, initial, target)
+        check_distinct(ctx, [target.elts[0], *carried])
         return target.elts[0], carried
     raise ctx.fail(
         ParserSyntaxError,
@@ -280,13 +292,15 @@ def _iter_args(
 
 
 def _body(
-    ctx: Context, nodes: Sequence[ast.stmt], variables: Sequence[Var], node: ast.AST
+    ctx: Context, nodes: Sequence[ast.stmt], variables: Sequence[Var], node: ast.AST, kind: str = "while"
 ) -> tuple[list[Stmt], Yielded | None]:
     """Read a loop's body with its variables in scope; afterwards their names mean nothing."""
     enter(ctx, variables)
+    outer, ctx.loop_kind = ctx.loop_kind, kind
     ctx.loops += 1
     stmts, yielded = region(ctx, nodes)
     ctx.loops -= 1
+    ctx.loop_kind = outer
     leave(ctx, variables)
     return stmts, yielded
 
@@ -370,6 +384,7 @@ def _while_carrying(ctx: Context, node: ast.For, source: ast.Call) -> WhileStmt:
     initial = _initial(ctx, options["init_values"])
     names = carried_names(ctx, node.target)
     check_count(ctx, names, initial, node.target)
+    check_distinct(ctx, names)
     declared, body = declarations(ctx, node.body, names)
     args = _iter_args(ctx, names, initial, declared)
     first = body[0]

@@ -71,7 +71,7 @@ def _static_assert(ctx: Context, node: ast.Call, out: list[Stmt]) -> None:
     condition_node, message_node = positional(ctx, node, ("condition", "message"), 1)
     assert condition_node is not None
     condition = ctx.expr(condition_node)
-    message = "" if message_node is None else ctx.expr(message_node)
+    message = "" if message_node is None else _shown(ctx, message_node)
     if isinstance(condition, ConstBool):
         condition = condition.value
     if isinstance(condition, Expr):
@@ -188,6 +188,13 @@ def _in_loop(ctx: Context, node: ast.stmt, word: str) -> None:
     if ctx.loops == 0:
         raise ctx.fail(
             ParserSyntaxError, f"{word} stands in no loop", node, f"put {word} into a loop, or remove it"
+        )
+    if ctx.loop_kind in ("parallel", "unroll"):
+        raise ctx.fail(
+            InvalidOperationError,
+            f"{word} is not supported in pl.{ctx.loop_kind}: all of its iterations run",
+            node,
+            "write pl.range, or a condition around what is left out",
         )
 
 

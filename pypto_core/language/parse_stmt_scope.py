@@ -11,6 +11,9 @@ from typing import Any
 
 from pypto_core.diagnostics import InvalidOperationError, ParserSyntaxError, ParserTypeError
 from pypto_core.ir import (
+    AUTO_CHUNK,
+    SLOT_NUM,
+    SPLIT,
     ClusterScopeStmt,
     CommDomainScopeStmt,
     DataType,
@@ -36,6 +39,8 @@ from pypto_core.language.environment import items_of
 from pypto_core.language.errors import did_you_mean, value_text
 from pypto_core.language.notes import notes
 from pypto_core.language.parse_expr import integer
+from pypto_core.language.parse_function_call import dependencies
+from pypto_core.language.parse_stmt_assign import bind
 from pypto_core.language.vocabulary import SCOPES
 
 Arguments = dict[str, ast.expr]
@@ -48,6 +53,9 @@ _NOTED = {
 """Arguments that list variables, and the notes that keep them."""
 
 _FLAGS = ("allow_early_resolve", "windowize")
+
+_OPTIMIZED = ("at", "spmd")
+"""Scopes whose body is a kernel, which optimizations say how to make."""
 
 
 def with_scope(ctx: Context, node: ast.With, out: list[Stmt]) -> None:
@@ -107,9 +115,7 @@ def _task_id(ctx: Context, target: ast.expr, path: str) -> Var:
         raise ctx.fail(
             ParserSyntaxError, "the id of a scope's task is one name", target, "write with pl.at(…) as tid:"
         )
-    var = Var(target.id, scalar_type(DataType.TASK_ID), span=ctx.span(target))
-    ctx.names[target.id] = var
-    return var
+    return bind(ctx, target.id, scalar_type(DataType.TASK_ID), target, None)
 
 
 Builder = Callable[[Context, ast.Call, Arguments, dict[str, Any], Stmt, Var | None, Any], ScopeStmt]
@@ -132,16 +138,18 @@ def _arguments(ctx: Context, source: ast.Call, path: str) -> tuple[Builder, Argu
         if key in names and key not in given or key == "name_hint":
             given[key] = value
         elif key in _NOTED:
-            extra[_NOTED[key]] = _variables(ctx, value, key)
+            read = dependencies(ctx, value) if key == "deps" else _variables(ctx, value, key)
+            extra[_NOTED[key]] = read
         elif key in _FLAGS:
             if _flag(ctx, value, key):
                 extra[key] = True
-        elif key == "optimizations" and path == "at":
+        elif key == "optimizations" and path in _OPTIMIZED:
             _optimizations(ctx, value, given, extra)
         elif key == "attrs":
             extra.update(notes(ctx, value))
         else:
-            known = [*names, "name_hint", "attrs", *_NOTED, *_FLAGS]
+            own = ["optimizations"] if path in _OPTIMIZED else []
+            known = [*names, *own, "name_hint", "attrs", *_NOTED, *_FLAGS]
             raise ctx.fail(
                 ParserTypeError,
                 f"pl.{path} has no argument '{key}'",
@@ -176,25 +184,54 @@ def _optimizations(ctx: Context, node: ast.expr, given: Arguments, extra: dict[s
             ParserTypeError, "optimizations must be a list", node, "write optimizations=[pl.split(…)]"
         )
     for part in node.elts:
-        path = ctx.path_of(part.func) if type(part) is ast.Call else None
-        if path == "split":
-            assert type(part) is ast.Call
-            options = {k.arg: k.value for k in part.keywords}
-            mode = part.args[0] if part.args else options.pop("mode", None)
+        called = type(part) is ast.Call
+        path = ctx.path_of(part.func if type(part) is ast.Call else part)
+        if path == "split" and called:
+            mode, slots = _clause(ctx, part, ("mode", "slot_num"))
             if mode is not None:
-                given["split"] = mode
-            _slot_num(ctx, options.pop("slot_num", None), extra)
-        elif path == "cross_core_slot":
-            assert type(part) is ast.Call
-            options = {k.arg: k.value for k in part.keywords}
-            _slot_num(ctx, part.args[0] if part.args else options.pop("slot_num", None), extra)
+                given[SPLIT] = mode
+            _slot_num(ctx, slots, extra)
+        elif path == "cross_core_slot" and called:
+            [slots] = _clause(ctx, part, ("slot_num",))
+            _slot_num(ctx, slots, extra)
+        elif path == "auto_chunk":
+            if called:
+                _clause(ctx, part, ())
+            extra[AUTO_CHUNK] = True
         else:
             raise ctx.fail(
                 ParserTypeError,
                 "this is no optimization",
                 part,
-                "optimizations: pl.split(mode), pl.cross_core_slot(slot_num=n)",
+                "optimizations: pl.split(mode), pl.cross_core_slot(slot_num=n), pl.auto_chunk",
             )
+
+
+def _clause(ctx: Context, node: ast.expr, names: tuple[str, ...]) -> tuple[ast.expr | None, ...]:
+    """The arguments of one optimization, in the order of their names."""
+    assert type(node) is ast.Call
+    word = ctx.path_of(node.func)
+    if len(node.args) > len(names):
+        raise ctx.fail(
+            ParserTypeError,
+            f"pl.{word} takes at most {len(names)} arguments",
+            node.args[len(names)],
+            "arguments: " + (", ".join(names) or "none"),
+        )
+    found: dict[str, ast.expr] = dict(zip(names, node.args, strict=False))
+    for keyword in node.keywords:
+        key = str(keyword.arg)
+        if key not in names or key in found:
+            raise ctx.fail(
+                ParserTypeError,
+                f"argument '{key}' of pl.{word} is given twice"
+                if key in found
+                else f"pl.{word} has no argument '{key}'",
+                keyword,
+                did_you_mean(key, names, "arguments: " + (", ".join(names) or "none")),
+            )
+        found[key] = keyword.value
+    return tuple(found.get(name) for name in names)
 
 
 def _slot_num(ctx: Context, node: ast.expr | None, extra: dict[str, Any]) -> None:
@@ -208,7 +245,7 @@ def _slot_num(ctx: Context, node: ast.expr | None, extra: dict[str, Any]) -> Non
             node,
             "write slot_num=2",
         )
-    extra["slot_num"] = value
+    extra[SLOT_NUM] = value
 
 
 def _member(ctx: Context, given: Arguments, key: str, owner: type, default: Any) -> Any:
@@ -256,7 +293,7 @@ def _at(
         return HierarchyScopeStmt(body, name_hint=hint, attrs=extra, level=level, role=role, span=span)
     if role is not None:
         extra = {**extra, "role": role}
-    split = _member(ctx, given, "split", SplitMode, None)
+    split = _member(ctx, given, SPLIT, SplitMode, None)
     return InCoreScopeStmt(body, name_hint=hint, attrs=extra, split=split, span=span)
 
 
@@ -271,6 +308,9 @@ def _spmd(
 ) -> ScopeStmt:
     if "core_num" not in given:
         raise ctx.fail(ParserTypeError, "pl.spmd needs the number of blocks", source, "write pl.spmd(n)")
+    split = _member(ctx, given, SPLIT, SplitMode, None)
+    if split is not None:
+        extra = {**extra, SPLIT: split}
     return SpmdScopeStmt(
         body,
         name_hint=_hint(ctx, given),

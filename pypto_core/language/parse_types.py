@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import attrs
@@ -16,16 +17,20 @@ from attrs import evolve
 
 from pypto_core.diagnostics import ParserTypeError
 from pypto_core.ir import (
+    COMM_CTX,
     MAKE,
     MAX_RANK,
     MEMREF,
     PTR,
     UNKNOWN,
     VOID,
+    WINDOW_BUFFER,
     ArrayType,
+    CommCtxType,
     CompactMode,
     ConstInt,
     DataType,
+    DistributedTensorType,
     Expr,
     MemorySpace,
     MemRef,
@@ -41,6 +46,7 @@ from pypto_core.ir import (
     Type,
     UnknownType,
     VoidType,
+    WindowBufferType,
     implicit_layout,
     replace,
     scalar_type,
@@ -70,6 +76,7 @@ class Spec:
     memref: MemRef | None = None
     space: MemorySpace | None = None
     view: dict[str, Any] | None = None
+    distributed: bool = False
 
 
 _make_spec = MAKE[Spec]
@@ -85,8 +92,9 @@ def annotation(ctx: Context, node: ast.expr, *, local: bool = True) -> Spec:
     root, said = ctx.annotations.get(text, _NOT_READ) if text else _NOT_READ
     if said is not None and root not in ctx.names:
         return _make_spec(
-            node, said.type, said.tile, said.shape, said.dtype, said.memref, said.space, said.view
-        )
+            node, said.type, said.tile, said.shape, said.dtype, said.memref, said.space, said.view,
+            said.distributed,
+        )  # fmt: skip
     spec = _annotation(ctx, node, local)
     if text and spec.memref is None:
         names = {part.id for part in ast.walk(node) if type(part) is ast.Name}
@@ -111,7 +119,7 @@ def _annotation(ctx: Context, node: ast.expr, local: bool) -> Spec:
         if path is not None:
             plain = _PLAIN.get(path)
             if plain is not None:
-                if not local and not isinstance(plain, ScalarType):
+                if not local and not isinstance(plain, ScalarType | CommCtxType | WindowBufferType):
                     raise _not_a_parameter(ctx, node, path)
                 return Spec(node, plain)
     raise _no_annotation(ctx, node, path)
@@ -119,7 +127,10 @@ def _annotation(ctx: Context, node: ast.expr, local: bool) -> Spec:
 
 def _not_a_parameter(ctx: Context, node: ast.expr, path: str) -> Exception:
     return ctx.fail(
-        ParserTypeError, f"a parameter can't be of type pl.{path}", node, "pass a tensor, tile or scalar"
+        ParserTypeError,
+        f"a parameter can't be of type {vocabulary.spelling(path)}",
+        node,
+        "pass a tensor, tile or scalar",
     )
 
 
@@ -128,21 +139,20 @@ def _no_annotation(ctx: Context, node: ast.expr, path: str | None) -> Exception:
         return ctx.fail(
             ParserTypeError, f"pl.{path} is an element type, not a type", node, f"write pl.Scalar[pl.{path}]"
         )
-    if path in ("Tensor", "Tile", "Scalar", "Array", "Tuple"):
+    if path is not None and path in _FORMS:
+        word = vocabulary.spelling(path)
         return ctx.fail(
             ParserTypeError,
-            f"pl.{path} needs its shape and element type"
-            if path in ("Tensor", "Tile")
-            else f"pl.{path} needs arguments",
+            f"{word} needs its shape and element type" if path in _SHAPED else f"{word} needs arguments",
             node,
             {"Scalar": "write pl.Scalar[pl.INDEX]", "Array": "write pl.Array[4, pl.INT32]"}.get(
-                path, f"write pl.{path}[[64, 64], pl.FP32]"
+                path, f"write {word}[[64, 64], pl.FP32]"
             ),
         )
     if path is not None:
         return ctx.fail(
             ParserTypeError,
-            f"pl.{path} is not a type",
+            f"{vocabulary.spelling(path)} is not a type",
             node,
             did_you_mean(path, vocabulary.FORMS, "use pl.Tensor or pl.Tile"),
         )
@@ -217,14 +227,16 @@ def _dtype(ctx: Context, node: ast.expr) -> DataType:
     )
 
 
-def _shaped(ctx: Context, node: ast.Subscript, args: list[ast.expr], tile: bool) -> Spec:
+def _shaped(ctx: Context, node: ast.Subscript, args: list[ast.expr], path: str) -> Spec:
+    tile = path == "Tile"
     word = "Tile" if tile else "Tensor"
     if len(args) < 2:
+        written = vocabulary.spelling(path)
         raise ctx.fail(
             ParserTypeError,
-            f"pl.{word} needs a shape and an element type",
+            f"{written} needs a shape and an element type",
             node,
-            f"write pl.{word}[[64, 64], pl.FP32]",
+            f"write {written}[[64, 64], pl.FP32]",
         )
     shape = dims(ctx, args[0], f"a {word.lower()}")
     dtype = _dtype(ctx, args[1])
@@ -256,7 +268,7 @@ def _shaped(ctx: Context, node: ast.Subscript, args: list[ast.expr], tile: bool)
                 "add the space: pl.Tile[[64, 64], pl.FP32, buf, pl.Mem.Vec]",
             )
         place = memref(ctx, memory, space or MemorySpace.DDR)
-    return Spec(node, None, tile, shape, dtype, place, space, view)
+    return Spec(node, None, tile, shape, dtype, place, space, view, path == "pld.DistributedTensor")
 
 
 def _bad_part(ctx: Context, node: ast.expr, value: Any, word: str) -> Exception:
@@ -356,6 +368,18 @@ def _array(ctx: Context, node: ast.Subscript, args: list[ast.expr]) -> Spec:
     return Spec(node, ArrayType(_dtype(ctx, args[1]), extent))
 
 
+def _window_buffer(ctx: Context, node: ast.Subscript, args: list[ast.expr]) -> Spec:
+    size = ctx.expr(args[0]) if len(args) == 1 else None
+    if type(size) is not int or size < 1:
+        raise ctx.fail(
+            ParserTypeError,
+            "pld.WindowBuffer has one constant, its bytes",
+            node,
+            "write pld.WindowBuffer[4096], or leave the size out",
+        )
+    return Spec(node, WindowBufferType(size))
+
+
 def _tuple(ctx: Context, node: ast.Subscript, args: list[ast.expr]) -> Spec:
     parts = [a for a in args if not (type(a) is ast.Tuple and not a.elts)]
     return Spec(node, TupleType(tuple(complete(annotation(ctx, a)) for a in parts)))
@@ -370,12 +394,13 @@ def _misplaced(ctx: Context, node: ast.Subscript, args: list[ast.expr]) -> Spec:
     )
 
 
+_SHAPED = ("Tile", "Tensor", "pld.DistributedTensor")
 _FORMS: dict[str | None, Callable[[Context, ast.Subscript, list[ast.expr]], Spec]] = {
-    "Tile": lambda ctx, node, args: _shaped(ctx, node, args, True),
-    "Tensor": lambda ctx, node, args: _shaped(ctx, node, args, False),
+    **{path: partial(_shaped, path=path) for path in _SHAPED},
     "Scalar": _scalar,
     "Array": _array,
     "Tuple": _tuple,
+    "pld.WindowBuffer": _window_buffer,
     "Out": _misplaced,
     "InOut": _misplaced,
 }
@@ -386,6 +411,8 @@ _PLAIN: dict[str, Type] = {
     "UnknownType": UNKNOWN,
     "VoidType": VOID,
     "TaskId": scalar_type(DataType.TASK_ID),
+    "pld.CommCtx": COMM_CTX,
+    "pld.WindowBuffer": WINDOW_BUFFER,
 }
 
 
@@ -397,7 +424,11 @@ def complete(spec: Spec) -> Type:
         view = None if spec.view is None else _tile_view(spec.view, spec.shape, spec.space)
         return TileType(spec.shape, spec.dtype, spec.memref, view, spec.space)
     view = None if spec.view is None else TensorView(**spec.view)
-    return TensorType(spec.shape, spec.dtype, spec.memref, view)
+    return _tensor_class(spec)(spec.shape, spec.dtype, spec.memref, view)
+
+
+def _tensor_class(spec: Spec) -> type[TensorType]:
+    return DistributedTensorType if spec.distributed else TensorType
 
 
 def _tile_view(parts: dict[str, Any], shape: tuple[Expr, ...], space: MemorySpace | None) -> TileView:
@@ -415,7 +446,7 @@ def joined(ctx: Context, spec: Spec, deduced: Type) -> tuple[Type, Type]:
         return _joined_plain(ctx, spec, spec.type, deduced)
     if isinstance(deduced, UnknownType | VoidType):
         return complete(spec), complete(evolve(spec, memref=None))
-    if not isinstance(deduced, TileType if spec.tile else TensorType):
+    if not isinstance(deduced, TileType if spec.tile else _tensor_class(spec)):
         raise conflict(ctx, spec, deduced, "the annotation is of another kind than the value")
     assert isinstance(deduced, TileType | TensorType)
     shape = deduced.shape
@@ -430,11 +461,11 @@ def joined(ctx: Context, spec: Spec, deduced: Type) -> tuple[Type, Type]:
     value = deduced
     if spec.view is not None or shape is not deduced.shape:
         view = deduced.tensor_view if spec.view is None else TensorView(**spec.view)
-        said = TensorType(shape, spec.dtype, None, view)
+        said = type(deduced)(shape, spec.dtype, None, view)
         value = deduced if types_equal(said, deduced) else said
     if spec.memref is None and value.memref is None:
         return value, value
-    return TensorType(value.shape, value.dtype, spec.memref, value.tensor_view), value
+    return replace(value, memref=spec.memref), value
 
 
 def _joined_tile(spec: Spec, deduced: TileType, shape: tuple[Expr, ...]) -> tuple[Type, Type]:
@@ -497,7 +528,10 @@ def conflict(ctx: Context, spec: Spec, deduced: Type, message: str) -> Exception
     text = (
         type_text(declared)
         if declared is not None
-        else (f"{'Tile' if spec.tile else 'Tensor'}[{shape_text(spec.shape)}, {spec.dtype}]")
+        else (
+            f"{'Tile' if spec.tile else _tensor_class(spec).__name__.removesuffix('Type')}"
+            f"[{shape_text(spec.shape)}, {spec.dtype}]"
+        )
     )
     return ctx.fail(
         ParserTypeError,

@@ -29,6 +29,7 @@ from pypto_core.language.environment import Name, items_of
 from pypto_core.language.errors import shape_text, type_text, value_text
 from pypto_core.language.notes import TYPES
 from pypto_core.language.parse_types import annotation, complete
+from pypto_core.language.vocabulary import spelling
 from pypto_core.ops.registry import create_call
 
 
@@ -55,7 +56,7 @@ def subscript(ctx: Context, node: ast.Subscript) -> Any:
     if items is not None:
         return _constant_item(ctx, node, items)
     if not isinstance(base, Expr):
-        what = f"pl.{base.path}" if isinstance(base, Name) else value_text(base)
+        what = spelling(base.path) if isinstance(base, Name) else value_text(base)
         raise ctx.fail(
             InvalidOperationError,
             f"{what} can't be subscripted",
@@ -304,7 +305,8 @@ def assign_element(ctx: Context, target: ast.Subscript, value: Any, node: ast.As
             target,
             f"write pl.write({target.value.id}, [i, j], value)",
         )
-    if not isinstance(value, Expr) or type(value.type) is not type(kind):
+    wanted = TileType if group == "tile" else TensorType
+    if not isinstance(value, Expr) or not isinstance(value.type, wanted):
         raise ctx.fail(
             ParserTypeError,
             f"a window of a {group} takes a {group}, not {value_text(value)}",

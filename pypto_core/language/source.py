@@ -10,7 +10,15 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
-from pypto_core.diagnostics import ParserError, ParserSyntaxError, SourceText, Span
+from pypto_core.diagnostics import (
+    OpTypeError,
+    ParserError,
+    ParserSyntaxError,
+    SourceText,
+    Span,
+    UserError,
+    in_kernel,
+)
 from pypto_core.ir import MAKE, collector_paused
 
 MAX_TEXT = 64_000_000
@@ -25,7 +33,10 @@ _make_span: Callable[..., Span] = MAKE[Span]
 class Source:
     """One text and its syntax tree. Positions in the tree are those in the text."""
 
-    __slots__ = ("filename", "is_ascii", "lines", "text", "tree")
+    __slots__ = ("filename", "is_ascii", "lines", "span", "text", "tree")
+
+    span: Callable[[Any], Span]
+    """Where a syntax node stands."""
 
     def __init__(self, content: str, filename: str, tree: ast.Module) -> None:
         self.filename = filename
@@ -33,15 +44,7 @@ class Source:
         self.lines = self.text.lines
         self.is_ascii = content.isascii()
         self.tree = tree
-
-    def span(self, node: Any) -> Span:
-        """Where a syntax node stands."""
-        first, last = node.lineno, node.end_lineno
-        if self.is_ascii:
-            begin, end = node.col_offset + 1, node.end_col_offset + 1
-        else:
-            begin, end = self._column(first, node.col_offset), self._column(last, node.end_col_offset)
-        return _make_span(self.filename, first, begin, last, end, self.text)
+        self.span = _spans(filename, self.text, self.is_ascii)
 
     def text_of(self, node: Any) -> str | None:
         """The text of a syntax node; None where it goes over several lines or its columns are not known at once."""
@@ -49,10 +52,6 @@ class Source:
         if line != node.end_lineno or not self.is_ascii:
             return None
         return self.lines[line - 1][node.col_offset : node.end_col_offset]
-
-    def _column(self, line: int, offset: int) -> int:
-        # The tree counts bytes of UTF-8, people count characters.
-        return len(self.lines[line - 1].encode()[:offset].decode(errors="ignore")) + 1
 
     def check_depth(self, node: ast.AST) -> None:
         """Refuse an expression that is nested deeper than recursion should follow."""
@@ -64,12 +63,34 @@ class Source:
             stack.extend([(child, depth + 1) for child in ast.iter_child_nodes(current)])
 
 
+def _spans(filename: str, text: SourceText, is_ascii: bool) -> Callable[[Any], Span]:
+    """What tells where a node of a text stands; every node that is read asks, so that nothing is looked up twice."""
+    make = _make_span
+
+    def of_ascii(node: Any) -> Span:
+        return make(
+            filename, node.lineno, node.col_offset + 1, node.end_lineno, node.end_col_offset + 1, text
+        )
+
+    def column(line: int, offset: int) -> int:
+        # The tree counts bytes of UTF-8, people count characters.
+        return len(text.lines[line - 1].encode()[:offset].decode(errors="ignore")) + 1
+
+    def of_any(node: Any) -> Span:
+        first, last = node.lineno, node.end_lineno
+        begin, end = column(first, node.col_offset), column(last, node.end_col_offset)
+        return make(filename, first, begin, last, end, text)
+
+    return of_ascii if is_ascii else of_any
+
+
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 
 
 def source_text(content: str, filename: str) -> SourceText:
     """The lines of a text as Python counts them: form feeds and the like end none."""
-    return SourceText(filename, tuple(_NEWLINE.split(content)))
+    lines = _NEWLINE.split(content) if "\r" in content else content.split("\n")
+    return SourceText(filename, tuple(lines))
 
 
 def too_deep(span: Span) -> ParserError:
@@ -153,12 +174,14 @@ def definitions(source: Source) -> dict[tuple[str, int], Definition]:
 
 @contextmanager
 def guarded(where: Span) -> Generator[None]:
-    """Turn running out of stack into an error of the parser, and hold the garbage collector off meanwhile.
+    """Turn errors of operators and running out of stack into errors of the parser; no garbage is collected meanwhile.
 
     A tree is built without garbage, so that collections only cost time.
     """
     try:
         with collector_paused():
             yield
+    except (UserError, OpTypeError) as error:
+        raise in_kernel(error) from error.__cause__
     except RecursionError:
         raise too_deep(where) from None

@@ -23,6 +23,7 @@ from pypto_core.diagnostics import (
 from pypto_core.ir import (
     ConstInt,
     DataType,
+    DistributedTensorType,
     Expr,
     ParamDirection,
     ScalarType,
@@ -43,9 +44,11 @@ from pypto_core.language.functions import Entry
 from pypto_core.language.parse_types import annotation, complete
 from pypto_core.language.specialised import Specialised, is_free
 from pypto_core.language.templates import ArrayLike, Template
+from pypto_core.language.vocabulary import spelling
 
 _DIRECTIONS = {"Out": ParamDirection.Out, "InOut": ParamDirection.InOut}
-_SHAPED = ("Tensor", "Tile")
+_DISTRIBUTED = "pld.DistributedTensor"
+_SHAPED = ("Tensor", "Tile", _DISTRIBUTED)
 
 
 def entry_for(template: Template, session: Any, given: Mapping[str, Any], name: str) -> Entry:
@@ -194,12 +197,21 @@ def _parameter(ctx: Context, arg: ast.arg, value: Any, signature: _Signature) ->
         if word not in (None, "Tensor"):
             raise ctx.fail(
                 ParserTypeError,
-                f"'{arg.arg}' is a pl.{word}, and an array is given",
+                f"'{arg.arg}' is a {spelling(word)}, and an array is given",
                 arg,
-                f"pass a scalar, or annotate it: {arg.arg}: pl.Tensor",
+                "run a host function that makes it with pld.window"
+                if word == _DISTRIBUTED
+                else f"pass a scalar, or annotate it: {arg.arg}: pl.Tensor",
             )
         kind = TensorType(tuple(ConstInt(extent) for extent in value.shape), value.dtype)
     elif isinstance(value, Expr):
+        if word == _DISTRIBUTED and not isinstance(value.type, DistributedTensorType):
+            raise ctx.fail(
+                ParserTypeError,
+                f"'{arg.arg}' is a {spelling(word)}, and a {type_text(value.type)} is given",
+                arg,
+                "pass what pld.window gives, or annotate it: pl.Tensor",
+            )
         kind = _general(ctx, arg, value.type)
     else:
         raise ctx.fail(

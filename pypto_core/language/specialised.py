@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from pypto_core.diagnostics import ParserTypeError
-from pypto_core.ir import Expr, ScalarType, Var, walk
+from pypto_core.ir import Call, Expr, ScalarType, Var, walk
 from pypto_core.language.annotations import dynamic_var
 from pypto_core.language.environment import items_of
 from pypto_core.language.lifetimes import BRANCH, LOOP, Block, Lifetimes, Names
@@ -109,12 +109,17 @@ class Specialised:
 
 
 def is_free(extent: Expr) -> bool:
-    """Whether an extent means the same everywhere: it is built from numbers and symbols of ``pl.dynamic``."""
-    return all(
-        not isinstance(node, Var)
-        or (isinstance(node.type, ScalarType) and dynamic_var(node.name_hint, node.type.dtype) is node)
-        for node in walk(extent)
+    """Whether an extent means the same everywhere: it is built from numbers and symbols of ``pl.dynamic``.
+
+    What an operator gives, such as ``pld.world_size()``, is known where it is called.
+    """
+    return not any(
+        isinstance(node, Call) or (isinstance(node, Var) and not _is_symbol(node)) for node in walk(extent)
     )
+
+
+def _is_symbol(var: Var) -> bool:
+    return isinstance(var.type, ScalarType) and dynamic_var(var.name_hint, var.type.dtype) is var
 
 
 def _is_constant(value: Any) -> bool:

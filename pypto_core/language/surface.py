@@ -8,7 +8,7 @@ import attrs
 
 from pypto_core.ir import DataType, ScopeMode, TensorLayout
 from pypto_core.language.annotations import Form, Word
-from pypto_core.language.vocabulary import ALIASES, BY_OPTION, OP_NAMESPACES, RENAMED
+from pypto_core.language.vocabulary import ALIASES, BY_OPTION, OP_NAMESPACES, RENAMED, spelling
 
 
 @attrs.frozen(eq=False)
@@ -20,46 +20,61 @@ class OpNamespace:
     def __getattr__(self, name: str) -> Word:
         if name.startswith("__"):
             raise AttributeError(name)
-        path = f"{self.pl_path}.{name}"
-        if _is_operator(path):
-            return Word(path)
-        raise AttributeError(_unknown(path))
+        return operator_at(f"{self.pl_path}.{name}")
 
     def __dir__(self) -> list[str]:
         prefix = self.pl_path + "."
-        return sorted(op.name.removeprefix(prefix) for op in _registry() if op.name.startswith(prefix))
+        return sorted(
+            op.name.removeprefix(prefix) for op in _registry(full=True) if op.name.startswith(prefix)
+        )
 
     def __repr__(self) -> str:
-        return f"<pl.{self.pl_path}>"
+        return f"<{spelling(self.pl_path)}>"
 
 
-def _registry() -> Any:
+def operator_at(path: str) -> Word:
+    """The word for an operator written with its group; raises AttributeError when there is none."""
+    if _is_operator(path):
+        return Word(path)
+    raise AttributeError(_unknown(path))
+
+
+def _registry(full: bool = False) -> Any:
     from pypto_core.ops.registry import (
         active_registry,
-    )  # the tables are loaded when the first operator is needed
+        full_registry,
+    )  # loaded when the first operator is needed
 
-    return active_registry()
+    return full_registry() if full else active_registry()
+
+
+def _full_name(path: str) -> str:
+    space, _, name = path.rpartition(".")
+    name = BY_OPTION[name][1] if name in BY_OPTION else RENAMED.get(name, name).rstrip("_")
+    return f"{space}.{name}"
 
 
 def _is_operator(path: str) -> bool:
-    space, _, name = path.rpartition(".")
-    if name in BY_OPTION:
-        return f"{space}.{BY_OPTION[name][1]}" in _registry()
-    return f"{space}.{RENAMED.get(name, name).rstrip('_')}" in _registry()
+    """Whether the kernel has the operator, or a plugin that is looked for then."""
+    from pypto_core.ops.registry import find_op
+
+    return find_op(_full_name(path)) is not None
 
 
 def _unknown(path: str) -> str:
     from pypto_core.language.errors import did_you_mean
+    from pypto_core.ops.registry import how_to_get
 
-    near = did_you_mean(path, [op.name for op in _registry()])
-    return f"pl has no '{path}'" + (f": {near}" if near else "")
+    near = how_to_get(path) or did_you_mean(path, [op.name for op in _registry(full=True)])
+    module, _, name = spelling(path).partition(".")
+    return f"{module} has no '{name}'" + (f": {near}" if near else "")
 
 
 def operator_named(name: str) -> Word:
     """The word for an operator written without its group; raises AttributeError when there is none."""
     known = ALIASES.get(name)
     paths = [known] if known is not None else [f"{group}.{name}" for group in OP_NAMESPACES]
-    if any(_is_operator(path) for path in paths):
+    if any(_full_name(path) in _registry() for path in paths) or any(map(_is_operator, paths)):
         return Word(name)
     raise AttributeError(_unknown(name))
 
@@ -81,6 +96,7 @@ while_, spmd, split_aiv = Word("while_"), Word("spmd"), Word("split_aiv")
 at, cluster, scope, manual_scope = Word("at"), Word("cluster"), Word("scope"), Word("manual_scope")
 comm_domain, submit, spmd_submit = Word("comm_domain"), Word("submit"), Word("spmd_submit")
 split, cross_core_slot, optimizations = Word("split"), Word("cross_core_slot"), Word("optimizations")
+auto_chunk = Word("auto_chunk")
 yield_, cond, static_print, static_assert = (
     Word("yield_"),
     Word("cond"),
@@ -90,11 +106,12 @@ yield_, cond, static_print, static_assert = (
 func_attr, dump_tag, inline_stmt = Word("func_attr"), Word("dump_tag"), Word("inline_stmt")
 no_dep, arg_direction, xor = Word("no_dep"), Word("arg_direction"), Word("xor")
 
-tile, tensor, system, array = (
+tile, tensor, system, array, prefetch = (
     OpNamespace("tile"),
     OpNamespace("tensor"),
     OpNamespace("system"),
     OpNamespace("array"),
+    OpNamespace("prefetch"),
 )
 
 BOOL, INDEX, TASK_ID = DataType.BOOL, DataType.INDEX, DataType.TASK_ID

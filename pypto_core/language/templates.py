@@ -10,19 +10,20 @@ from typing import Any, ClassVar
 
 import attrs
 
-from pypto_core.ir import DataType, FunctionType
+from pypto_core.ir import DataType, FunctionType, Level, Role
 from pypto_core.language.constants import Assignments, assignments_of
 from pypto_core.language.environment import Environment
 from pypto_core.language.functions import Options
 from pypto_core.language.lifetimes import Lifetimes
 from pypto_core.language.source import Source
 
-JIT_KINDS: Mapping[str, FunctionType] = MappingProxyType(
+JIT_KINDS: Mapping[str, Options] = MappingProxyType(
     {
-        "jit": FunctionType.Orchestration,
-        "jit.incore": FunctionType.InCore,
-        "jit.inline": FunctionType.Inline,
-        "jit.opaque": FunctionType.Opaque,
+        "jit": Options(type=FunctionType.Orchestration),
+        "jit.incore": Options(type=FunctionType.InCore),
+        "jit.inline": Options(type=FunctionType.Inline),
+        "jit.opaque": Options(type=FunctionType.Opaque),
+        "jit.host": Options(level=Level.HOST, role=Role.Orchestrator),
     }
 )
 """What each decorator makes, by its name under ``pl``."""

@@ -1,8 +1,9 @@
 """Programs from text. The text is read and never executed.
 
 Module-level statements that mean something are read one by one: imports of the language, constants, symbolic extents,
-declared allocations, decorated functions and classes. A kernel under ``@pl.jit`` is read as its annotations say.
-Imports of anything else, plain functions and classes are passed over; using their names inside of a kernel is an error.
+declared allocations, decorated functions and classes, calls of functions that make these. A kernel under ``@pl.jit`` is
+read as its annotations say. Imports of anything else, plain functions and classes are passed over; using their names
+inside of a kernel is an error.
 """
 
 from __future__ import annotations
@@ -10,18 +11,28 @@ from __future__ import annotations
 import ast
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from pypto_core.diagnostics import ParserSyntaxError, Span, UnsupportedFeatureError, UserError
-from pypto_core.ir import Function, Program
+import attrs
+
+from pypto_core.diagnostics import (
+    DiagnosticError,
+    ParserSyntaxError,
+    Span,
+    UnsupportedFeatureError,
+    UserError,
+)
+from pypto_core.ir import Function, FunctionType, Level, Program
 from pypto_core.language import vocabulary
 from pypto_core.language.context import Context, Session
 from pypto_core.language.decorators import program_of
-from pypto_core.language.environment import PL, Environment, Name, Opaque
+from pypto_core.language.environment import PL, Environment, Name, Opaque, language_name
+from pypto_core.language.factories import MAX_CALLS, MAX_DEPTH, Factory, arguments_of, factory_of
 from pypto_core.language.functions import Entry, Options
 from pypto_core.language.parse_function import new_session, open_entry
 from pypto_core.language.parse_module import (
     class_constant,
+    constant_value,
     decorator_options,
     decorator_path,
     kernel_decorator,
@@ -35,23 +46,46 @@ from pypto_core.language.templates import JIT_KINDS, Template, defaults_by_name
 DEFAULT_NAME = "<string>"
 
 
-class _Reader:
-    """Reads one module's text."""
+@attrs.frozen(eq=False)
+class _Class:
+    """A decorated class, read when the text has been scanned. ``env``: what its kernels see."""
 
-    def __init__(self, source: Source) -> None:
+    node: ast.ClassDef
+    strict: bool
+    env: Environment
+
+
+_PROGRAM = Opaque("a program")
+
+
+class _Reader:
+    """Reads the text of a module, or of one of its functions (``outer`` is what that stands in)."""
+
+    def __init__(self, source: Source, outer: _Reader | None = None) -> None:
         self.source = source
-        self.session: Session = new_session()
-        self.names: dict[str, Any] = {"pl": PL}
-        self.env = Environment(self.names)
+        self.around: tuple[_Reader, ...] = () if outer is None else (outer, *outer.around)
+        self.calls = 0
+        self.session: Session = new_session() if outer is None else outer.session
+        self.names: dict[str, Any] = {}
+        self.layers: tuple[dict[str, Any], ...]
+        if outer is None:
+            self.names = {"pl": PL, vocabulary.DISTRIBUTED: Name(vocabulary.DISTRIBUTED)}
+            self.layers = (self.names,)
+        else:
+            self.layers = (self.names, *outer.layers)
+        self.env = Environment(*self.layers)
         # Constants may be given again while the module is scanned; kernels see what they are in the end.
-        self.ctx: Context = reading_context(source, Environment(self.names, changing=True), self.session)
+        self.now = Environment(*self.layers, changing=True)
+        self.ctx: Context = reading_context(source, self.now, self.session)
         self.entries: dict[str, Entry] = {}
         self.templates: dict[str, Template] = {}
-        self.classes: list[tuple[ast.ClassDef, bool]] = []
+        self.classes: list[_Class] = []
+        self.made: dict[str, _Class] = {}
+        self.failed: DiagnosticError | None = None
 
-    def scan(self) -> None:
-        """Take in every statement of the module; functions and classes are read afterwards."""
-        for node in self.source.tree.body:
+    def scan(self, nodes: list[ast.stmt]) -> None:
+        """Take in every statement; functions and classes are read afterwards."""
+        for node in nodes:
             if isinstance(node, ast.Import | ast.ImportFrom):
                 self._import(node)
             elif isinstance(node, ast.FunctionDef):
@@ -62,22 +96,110 @@ class _Reader:
                 self.names[node.name] = Opaque("an async function")
             elif isinstance(node, ast.If) and _is_main_guard(node.test):
                 continue
+            elif isinstance(node, ast.Assign) and self._factory(node.value) is not None:
+                self._made(node)
             else:
                 self.source.check_depth(node)
                 class_constant(self.ctx, node, self.names)
+
+    # -- functions that make kernels
+
+    def _factory(self, node: ast.expr | None) -> Factory | None:
+        """The factory that is called, if one is."""
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            found = self.now.get(node.func.id)
+            return found if isinstance(found, Factory) else None
+        return None
+
+    def _made(self, node: ast.Assign) -> None:
+        """Names for what a factory makes. What can't be read is an error when nothing else is found."""
+        factory = self._factory(node.value)
+        assert factory is not None and isinstance(node.value, ast.Call)
+        try:
+            value = self.make(factory, node.value)
+        except DiagnosticError as error:
+            self.failed = self.failed or error
+            value = Opaque(f"no constant ({error.message})")
+        for target in node.targets:
+            self._keep(target, value)
+
+    def _keep(self, target: ast.expr, value: Any) -> None:
+        if isinstance(target, ast.Tuple) and isinstance(value, list):
+            for part, item in zip(target.elts, cast("list[Any]", value), strict=False):
+                self._keep(part, item)
+        elif isinstance(target, ast.Name):
+            if isinstance(value, _Class):
+                self.made[target.id] = value
+                value = _PROGRAM
+            elif isinstance(value, Entry):
+                self.entries[target.id] = value
+            elif isinstance(value, Template):
+                self.templates[target.id] = value
+            self.names[target.id] = value
+
+    def make(self, factory: Factory, call: ast.Call | None) -> Any:
+        """What a factory returns for the arguments of a call, or for its defaults."""
+        module = self.around[-1] if self.around else self
+        module.calls += 1
+        if len(self.around) >= MAX_DEPTH or module.calls > MAX_CALLS:
+            raise self.ctx.fail(
+                UnsupportedFeatureError,
+                f"too many calls of functions that make kernels, the last one of '{factory.node.name}'",
+                call or factory.node,
+                f"at most {MAX_CALLS} of them are read, {MAX_DEPTH} within each other",
+            )
+        inner = _Reader(self.source, self)
+        inner.names.update(arguments_of(self.ctx, factory.node, call))
+        for index, node in enumerate(factory.node.body):
+            if isinstance(node, ast.Return) and node.value is not None:
+                inner.scan(factory.node.body[:index])
+                return inner.returned(node.value)
+        raise self.ctx.fail(
+            UnsupportedFeatureError,
+            f"'{factory.node.name}' returns nothing that can be read",
+            factory.node,
+            "end it with a return of the program",
+        )
+
+    def returned(self, node: ast.expr) -> Any:
+        """A value that a factory returns: a kernel by name, several of them, or what another one makes."""
+        factory = self._factory(node)
+        if factory is not None and isinstance(node, ast.Call):
+            return self.make(factory, node)
+        if isinstance(node, ast.Tuple | ast.List):
+            return [self.returned(part) for part in node.elts]
+        if isinstance(node, ast.Name) and node.id in self.names:
+            own = [c for c in self.classes if c.node.name == node.id]
+            return own[-1] if own else self.made.get(node.id, self.names[node.id])
+        return constant_value(self.ctx, node)
+
+    def from_defaults(self) -> None:
+        """Where nothing else is found: the program of the one factory there is, for its defaults."""
+        found = [f for f in self.names.values() if isinstance(f, Factory) and f.makes_program]
+        if len(found) != 1:
+            return
+        value = self.make(found[0], None)
+        if isinstance(value, _Class):
+            self.made[found[0].node.name] = value
+
+    # -- definitions
 
     def _import(self, node: ast.Import | ast.ImportFrom) -> None:
         for alias in node.names:
             if isinstance(node, ast.Import):
                 bound = alias.asname or alias.name.partition(".")[0]
                 whole = alias.name in vocabulary.MODULES
-                self.names[bound] = PL if whole and alias.asname else Opaque(f"the module {alias.name}")
+                self.names[bound] = (
+                    language_name(vocabulary.MODULES[alias.name])
+                    if whole and alias.asname
+                    else Opaque(f"the module {alias.name}")
+                )
                 if whole and not alias.asname:
                     raise self.ctx.fail(
                         UnsupportedFeatureError,
                         "the language needs a short name",
                         node,
-                        f"write import {alias.name} as pl",
+                        f"write import {alias.name} as {vocabulary.MODULES[alias.name] or 'pl'}",
                     )
             else:
                 self.names[alias.asname or alias.name] = _imported(node.module or "", alias.name)
@@ -85,7 +207,7 @@ class _Reader:
     def _function(self, node: ast.FunctionDef) -> None:
         decorator = kernel_decorator(self.ctx, node)
         if decorator is None:
-            self.names[node.name] = Opaque("a Python function")
+            self.names[node.name] = factory_of(node)
             return
         options = decorator_options(self.ctx, decorator)
         if decorator_path(self.ctx, decorator) in JIT_KINDS:
@@ -103,7 +225,8 @@ class _Reader:
         named = zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
         defaults = {arg.arg: self.ctx.expr(value) for arg, value in named if value is not None}
         defaults.update(defaults_by_name(node.args, plain))
-        template = Template(options, self.source, node, lambda: Environment(self.names), defaults)
+        layers = self.layers
+        template = Template(options, self.source, node, lambda: Environment(*layers), defaults)
         self.templates[node.name] = self.names[node.name] = template
 
     def _check_name(self, node: ast.FunctionDef) -> None:
@@ -132,19 +255,22 @@ class _Reader:
                         "the only argument is strict_ssa",
                     )
                 strict = bool(self.ctx.expr(keyword.value))
-        self.classes.append((node, strict))
+        self.classes.append(_Class(node, strict, self.env))
+        self.names[node.name] = _PROGRAM
 
     def programs(self) -> list[Program]:
-        """Every decorated class."""
+        """Every decorated class of the module; where it has none, those that were made by calls."""
         return [
-            read_program(node, self.source, self.env, self.session, _options, strict)
-            for node, strict in self.classes
+            read_program(c.node, self.source, c.env, self.session, _options, c.strict)
+            for c in self.classes or dict.fromkeys(self.made.values())
         ]
 
     def kernels(self) -> list[Template]:
         """What was decorated with ``@pl.jit``: the entries, or the one function when there is no entry."""
-        entries = [t for t in self.templates.values() if t.options.type is JIT_KINDS["jit"]]
-        return entries or ([] if self.entries else list(self.templates.values()))
+        found = list(self.templates.values())
+        hosts = [t for t in found if t.options.level is Level.HOST]
+        entries = hosts or [t for t in found if t.options.type is FunctionType.Orchestration]
+        return entries or ([] if self.entries else found)
 
     def jit_program(self, template: Template) -> Program:
         """The program of a kernel whose annotations say all."""
@@ -166,10 +292,13 @@ def _options(ctx: Context, node: ast.FunctionDef) -> Options | None:
 
 
 def _imported(module: str, name: str) -> Any:
-    if f"{module}.{name}" in vocabulary.MODULES:
-        return PL
+    whole = vocabulary.MODULES.get(f"{module}.{name}")
+    if whole is not None:
+        return language_name(whole)
     if module in vocabulary.MODULES:
-        return vocabulary.CONSTANTS.get(name) or Name(name)
+        part = vocabulary.MODULES[module]
+        path = f"{part}.{name}" if part else name
+        return vocabulary.CONSTANTS.get(path) or Name(path)
     parent, _, group = module.rpartition(".")
     if parent in vocabulary.MODULES and group in vocabulary.OP_NAMESPACES:
         return Name(f"{group}.{name}")
@@ -190,7 +319,11 @@ def _scanned(text: str, filename: str) -> _Reader:
             remedy="pass the text of a .py file; pl.loads takes its path",
         )
     reader = _Reader(read(text, filename))
-    reader.scan()
+    reader.scan(reader.source.tree.body)
+    if not (reader.classes or reader.made or reader.templates) and len(reader.entries) != 1:
+        if reader.failed is not None:
+            raise reader.failed
+        reader.from_defaults()
     return reader
 
 
@@ -202,7 +335,7 @@ def parse(text: str, filename: str = DEFAULT_NAME) -> Program | Function:
     """
     with guarded(Span(filename, 1, 1)):
         reader = _scanned(text, filename)
-        if reader.classes:
+        if reader.classes or reader.made:
             return _single(reader.programs(), "program", filename)
         kernels = reader.kernels()
         if kernels:
@@ -218,10 +351,10 @@ def parse_program(text: str, filename: str = DEFAULT_NAME) -> Program:
     """The one program in a text."""
     with guarded(Span(filename, 1, 1)):
         reader = _scanned(text, filename)
-        kernels = [] if reader.classes else reader.kernels()
+        kernels = [] if reader.classes or reader.made else reader.kernels()
         if kernels:
             return reader.jit_program(_single(kernels, "kernel", filename))
-        if not reader.classes and reader.entries:
+        if not (reader.classes or reader.made) and reader.entries:
             raise UserError(
                 f"{filename} holds functions and no program",
                 code="PT114",
@@ -272,7 +405,8 @@ def _single(found: list[Any], what: str, filename: str) -> Any:
         raise UserError(
             f"{filename} holds no program and no function",
             code="PT114",
-            remedy="decorate a class with @pl.program, or a function with @pl.function",
+            remedy="decorate a class with @pl.program, or a function with @pl.function; one that a function makes is "
+            "read where it is called: PROGRAM = build(64, 128)",
         )
     raise UserError(
         f"{filename} holds several {what}s",

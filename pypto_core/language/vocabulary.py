@@ -23,6 +23,7 @@ from pypto_core.ir import (
     FunctionType,
     Level,
     MemorySpace,
+    NotifyOp,
     PadValue,
     ParamDirection,
     PipeType,
@@ -31,6 +32,7 @@ from pypto_core.ir import (
     SplitMode,
     TensorLayout,
     TileLayout,
+    WaitCmp,
 )  # fmt: skip
 
 ENUMS: Mapping[str, type[enum.Enum]] = MappingProxyType(
@@ -61,6 +63,15 @@ ENUMS: Mapping[str, type[enum.Enum]] = MappingProxyType(
 """Enumerations by their name under ``pl``."""
 
 
+DISTRIBUTED = "pld"
+"""What the names of programs over several devices begin with: they stand in a module of their own."""
+
+DISTRIBUTED_ENUMS: Mapping[str, type[enum.Enum]] = MappingProxyType(
+    {"NotifyOp": NotifyOp, "WaitCmp": WaitCmp}
+)
+"""Enumerations by their name under ``pld``."""
+
+
 class _Directions:
     """How a call passes an argument: the members of :class:`ArgDirection` in lower case."""
 
@@ -86,6 +97,7 @@ CONSTANTS: Mapping[str, Any] = MappingProxyType(
         "adir": adir,
         "AUTO": ScopeMode.AUTO,
         "RUNTIME": None,
+        **{f"{DISTRIBUTED}.{name}": owner for name, owner in DISTRIBUTED_ENUMS.items()},
     }
 )
 """Names whose value is usable as it is."""
@@ -94,6 +106,7 @@ FORMS = frozenset(
     {
         "Tensor", "Tile", "Scalar", "Array", "Tuple", "Ptr", "PtrType", "MemRefType", "UnknownType", "VoidType",
         "TensorView", "TileView", "Out", "InOut", "TaskId", "IntLike", "BufferType", "MultiBufferType",
+        "pld.DistributedTensor", "pld.WindowBuffer", "pld.CommCtx",
     }
 )  # fmt: skip
 """Words of annotations."""
@@ -104,7 +117,7 @@ STATEMENTS = frozenset(
     {"yield_", "cond", "static_print", "static_assert", "func_attr", "dump_tag", "inline_stmt"}
 )
 EXPRESSIONS = frozenset({"submit", "spmd_submit", "no_dep", "const", "min", "max", "cast", "xor"})
-CLAUSES = frozenset({"split", "cross_core_slot", "arg_direction", "optimizations"})
+CLAUSES = frozenset({"split", "cross_core_slot", "auto_chunk", "arg_direction", "optimizations"})
 DECORATORS = frozenset({"function", "program", "inline"})
 OUTSIDE = frozenset({"dynamic", "MemRef", "parse", "loads", "parse_program", "loads_program"})
 
@@ -116,7 +129,7 @@ NAMES = (
 WORDS = LOOPS | SCOPES | STATEMENTS | CLAUSES | frozenset({"submit", "spmd_submit", "no_dep", "xor"})
 """Names that Python sees as :class:`~pypto_core.language.annotations.Word`."""
 
-OP_NAMESPACES = ("tile", "tensor", "system", "array")
+OP_NAMESPACES = ("tile", "tensor", "system", "array", "prefetch")
 """Groups of operators, in the order in which an unqualified name is looked up."""
 
 ALIASES: Mapping[str, str] = MappingProxyType(
@@ -135,9 +148,35 @@ RENAMED: Mapping[str, str] = MappingProxyType({"arange": "ci"})
 """Unqualified spellings whose operator has another name in every group."""
 
 BY_OPTION: Mapping[str, tuple[str, str, str]] = MappingProxyType(
-    {"mrgsort": ("block_len", "mrgsort_format1", "mrgsort_format2")}
+    {
+        "mrgsort": ("block_len", "mrgsort_format1", "mrgsort_format2"),
+        "scatter": ("mask_pattern", "scatter_mask", "scatter"),
+    }
 )
 """Spellings that mean one operator with an option and another one without it: (option, with, without)."""
 
-MODULES = ("pypto_core.language", "pypto.language")
-"""Import names under which the language is known."""
+ONTO = "dst"
+"""The argument that such a spelling may name while the source is the first by position."""
+
+MODULES: Mapping[str, str] = MappingProxyType(
+    {
+        "pypto_core.language": "",
+        "pypto.language": "",
+        "pypto_core.language.distributed": DISTRIBUTED,
+        "pypto.language.distributed": DISTRIBUTED,
+    }
+)
+"""Import names under which the language is known, and what the names in each begin with."""
+
+
+def spelling(path: str) -> str:
+    """A name of the language as it is written: ``pl.tile.load``, ``pld.system.wait``."""
+    return path if path.partition(".")[0] == DISTRIBUTED else f"pl.{path}"
+
+
+def member_spelling(member: enum.Enum) -> str:
+    """A member of an enumeration as it is written: ``pl.FP32``, ``pl.MemorySpace.Vec``, ``pld.NotifyOp.Set``."""
+    owner = type(member).__name__
+    if isinstance(member, DataType):
+        return f"pl.{member.name}"
+    return f"{DISTRIBUTED if owner in DISTRIBUTED_ENUMS else 'pl'}.{owner}.{member.name}"

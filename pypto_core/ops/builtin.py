@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pypto_core.ops import (
     array,
+    prefetch,
     sorting,
     system,
     tensor_compute,
@@ -29,5 +30,6 @@ BUILTIN_OPS: tuple[OpDef, ...] = (
     *tensor_compute.OPS,
     *system.OPS,
     *array.OPS,
+    *prefetch.OPS,
 )
 """Every operator that needs no plugin."""

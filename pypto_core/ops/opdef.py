@@ -118,8 +118,9 @@ class OpDef:
     of arguments that are not merely read, by index. ``core``: CUBE or VECTOR when the operator fixes it, None when it
     goes either way. ``pure``: no effect beyond the result, may be dropped when unused. ``complete``: fills in
     operands that were left out, from those given (``valid_shape`` from ``shapes``). ``scalar_form``: operator to use
-    instead when the second operand is a scalar (``tile.add`` → ``tile.adds``). ``buffer``: what it does to buffers,
-    for operators of the Buffer stage; None for all others.
+    instead when the second operand is a scalar (``tile.add`` → ``tile.adds``). ``tile_form``: operator with the same
+    parameters for a first operand that is a tile where this one takes a tensor, for kernels on tiles. ``buffer``: what
+    it does to buffers, for operators of the Buffer stage; None for all others.
 
     Derived: ``operands`` and ``options`` split ``params``; ``least`` and ``most`` bound the number of arguments;
     ``checks`` recognise each operand; ``needed`` are the options a call must give; ``ref`` is the node that calls
@@ -136,6 +137,7 @@ class OpDef:
     pure: bool = True
     complete: Completer | None = None
     scalar_form: str | None = None
+    tile_form: str | None = None
     buffer: BufferUse | None = None
 
     operands: tuple[Param, ...] = attrs.field(init=False, repr=False)

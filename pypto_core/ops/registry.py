@@ -10,6 +10,7 @@ from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
+from importlib import import_module
 from types import MappingProxyType
 from typing import Any
 
@@ -29,9 +30,11 @@ from pypto_core.ir import (
     MAKE,
     Call,
     DataType,
+    DistributedTensorType,
     Expr,
     MemorySpace,
     Op,
+    TensorType,
     TileType,
     freeze_map,
     replace,
@@ -39,7 +42,7 @@ from pypto_core.ir import (
 )
 from pypto_core.ops.kinds import OPERAND_TEXT, Kind, kind_remedy
 from pypto_core.ops.opdef import INHERIT, FromOption, OpDef, OpMemory, Param
-from pypto_core.ops.wording import type_text
+from pypto_core.ops.wording import type_text, value_text
 
 _make_call = MAKE[Call]
 
@@ -93,7 +96,8 @@ def unknown_op(name: str, registry: OpRegistry, span: Span = UNKNOWN_SPAN) -> In
     return InvalidOperationError(
         f"there is no operator '{name}'",
         span=span,
-        remedy=f"did you mean {' or '.join(near)}?" if near else "list the operators with: pypto ops",
+        remedy=how_to_get(name)
+        or (f"did you mean {' or '.join(near)}?" if near else "list the operators with: pypto ops"),
     )
 
 
@@ -114,6 +118,32 @@ def active_registry() -> OpRegistry:
     return active if active is not None else builtin_registry()
 
 
+@cache
+def _installed_registry() -> OpRegistry:
+    return import_module("pypto_core.host").load_host().ops  # by name, as it lies layers above
+
+
+def full_registry() -> OpRegistry:
+    """The activated registry, else the kernel's operators with those of all installed plugins, which are loaded."""
+    active = _active.get()
+    return active if active is not None else _installed_registry()
+
+
+def find_op(name: str) -> OpDef | None:
+    """The operator of that full name, or None. Plugins are asked last: who uses none of theirs does not load them."""
+    op = active_registry().table.get(name)
+    return op if op is not None or "." not in name else full_registry().table.get(name)
+
+
+def how_to_get(name: str) -> str:
+    """What to install for an operator of a group that nothing has; empty where the group is there or not heard of."""
+    group = name.partition(".")[0]
+    if any(op.namespace == group for op in full_registry()):
+        return ""
+    host = import_module("pypto_core.host").load_host()
+    return import_module("pypto_core.host.lookup").install_advice("operator", group, host.health)
+
+
 @contextmanager
 def using_registry(registry: OpRegistry) -> Generator[OpRegistry]:
     """Make ``registry`` the active one within the block."""
@@ -126,7 +156,7 @@ def using_registry(registry: OpRegistry) -> Generator[OpRegistry]:
 
 def op_ref(name: str) -> Op:
     """The one Op node that refers to ``name``: the operator's own, else one that is made for the name."""
-    op = active_registry().table.get(name)
+    op = find_op(name)
     return op.ref if op is not None else _stray_ref(name)
 
 
@@ -137,7 +167,7 @@ def _stray_ref(name: str) -> Op:
 
 def op_of(call: Call) -> OpDef | None:
     """The definition of the operator that a call applies; None for calls of functions."""
-    return active_registry().table.get(call.op.name)
+    return find_op(call.op.name)
 
 
 def create_call(
@@ -155,10 +185,9 @@ def create_call(
     Raises InvalidOperationError for an unknown operator and OpError, at ``span``, for arguments or options that it
     does not accept.
     """
-    registry = active_registry()
-    op = registry.table.get(name)
+    op = find_op(name)
     if op is None:
-        raise unknown_op(name, registry, span)
+        raise unknown_op(name, full_registry(), span)
     operands = tuple(args)
     options = freeze_map(kwargs) if kwargs else EMPTY_MAP
     try:
@@ -174,11 +203,26 @@ def create_call(
         kind = op.deduce(operands, options)
         if op.memory is not None and type(kind) is TileType and kind.memory_space is None:
             kind = _stamp_space(op.memory, kind, operands, options)
+        elif isinstance(kind, TensorType):
+            kind = _local_or_distributed(op, kind, operands)
     except DiagnosticError as error:
         raise _named(error, name).located(span) from None
     except RecursionError:
         raise too_deep(next(iter(operands), None), f"apply {name} to it").located(span) from None
     return _make_call(op.ref, operands, options, freeze_map(attrs), span, kind)
+
+
+def _local_or_distributed(op: OpDef, kind: TensorType, operands: tuple[Expr, ...]) -> TensorType:
+    """A view of a distributed tensor is one itself; what is computed from one is a tensor of its own."""
+    memory = op.memory
+    if memory is not None and memory.view_of is not None:
+        source = type(operands[memory.view_of].type)
+        if source is DistributedTensorType and type(kind) is TensorType:
+            return DistributedTensorType(kind.shape, kind.dtype, kind.memref, kind.tensor_view)
+    elif type(kind) is DistributedTensorType and (memory is None or memory.reuses is None):
+        if any(type(operand.type) is DistributedTensorType for operand in operands):
+            return TensorType(kind.shape, kind.dtype, None, kind.tensor_view)
+    return kind
 
 
 def _completed(op: OpDef, args: tuple[Expr, ...]) -> tuple[Expr, ...]:
@@ -254,21 +298,27 @@ def check_options(op: OpDef, options: Mapping[str, Any]) -> None:
                 facts={"options": ", ".join(p.name for p in op.options) or "none"},
                 remedy=_near(key, [p.name for p in op.params]),
             )
-        if not _accepts(param, value):
-            raise OpError(
-                f"option '{key}' of {op.name} must be {_describe(param)}, not {value!r}",
-                remedy=_members(key, param),
-            )
+        if not accepts(param, value):
+            raise wrong_option(op, param, value_text(value))
     for param in op.needed:
         if param.name not in options:
             raise OpError(
                 f"{op.name} needs the option '{param.name}'",
-                facts={param.name: _describe(param)},
+                facts={param.name: describe(param)},
                 remedy=f"add {param.name}=… to the call",
             )
 
 
-def _accepts(param: Param, value: Any) -> bool:
+def wrong_option(op: OpDef, param: Param, have: str) -> OpError:
+    """The error for an option with a value of the wrong type, which is shown as ``have``."""
+    return OpError(
+        f"option '{param.name}' of {op.name} must be {describe(param)}, not {have}",
+        remedy=_members(param.name, param),
+    )
+
+
+def accepts(param: Param, value: Any) -> bool:
+    """Whether an option may have this value, as far as its type tells."""
     if param.kind is Kind.ENUM:
         assert param.enum is not None
         return isinstance(value, param.enum)
@@ -277,7 +327,8 @@ def _accepts(param: Param, value: Any) -> bool:
     return isinstance(value, _OPTION_TYPES[param.kind])
 
 
-def _describe(param: Param) -> str:
+def describe(param: Param) -> str:
+    """What an option takes, in words."""
     if param.kind is Kind.ENUM:
         assert param.enum is not None
         return f"a {param.enum.__name__}"

@@ -29,7 +29,8 @@ from pypto_core.ops.deduce import (
     need_rank,
     need_same_dtype,
 )
-from pypto_core.ops.opdef import OMIT, OpDef, OpMemory, Param
+from pypto_core.ops.kinds import Kind
+from pypto_core.ops.opdef import INHERIT, OMIT, OpDef, OpMemory, Param
 from pypto_core.ops.params import dims, dtype, flag, number, on_vec, tensor, tile
 from pypto_core.ops.wording import type_text
 
@@ -95,11 +96,28 @@ def deduce_tensor_gather(args: Args, options: Options) -> Shaped:
 
 
 def deduce_gather_row(args: Args, options: Options) -> Shaped:
-    """Whole rows of the source picked by index, into the destination."""
-    target, source, indices = _shaped(args, 0), _shaped(args, 1), _shaped(args, 2)
+    """Whole rows of the source picked by index, into the destination.
+
+    Into Vec the vector core picks by a tile of indices; into Mat the cube core copies row by row, and reads the
+    indices from memory, one row of them from ``offsets`` on.
+    """
+    target, source, indices = _shaped(args, 0), _shaped(args, 1), args[2].type
     need_same_dtype(target, source, "dst", "src")
+    if not isinstance(indices, TileType | TensorType):
+        raise OpError(f"'indices' must be a tile or a tensor, not {type_text(indices)}", remedy=_PASS_INDICES)
     need_int(indices, "indices")
+    space = target.memory_space if isinstance(target, TileType) else None
+    in_memory = type(indices) is not TileType
+    if space in (MemorySpace.Vec, MemorySpace.Mat) and in_memory is not (space is MemorySpace.Mat):
+        raise OpError(
+            f"rows for {space.name} are picked by a {'tile' if in_memory else 'tensor'} of indices",
+            facts={"dst": type_text(target), "indices": type_text(indices)},
+            remedy=_PASS_INDICES,
+        )
     return target
+
+
+_PASS_INDICES = "pass the tensor of indices itself for a tile in Mat, and load it with pl.load for one in Vec"
 
 
 def deduce_scatter(args: Args, options: Options) -> Shaped:
@@ -197,8 +215,14 @@ def _tiles() -> Iterator[OpDef]:
     yield _tile_op("mrgsort_format2", "merge two to four sorted lists", params, deduce_tile_merge_lists)
     yield OpDef(
         name="tile.gather_row", summary="whole rows of a tensor picked by index",
-        params=(onto, tensor("src"), index, dims("valid_shape", default=OMIT)), deduce=deduce_gather_row,
-        memory=OpMemory(inputs=((MemorySpace.Vec,), None, (MemorySpace.Vec,), None), output=MemorySpace.Vec, reuses=0),
+        params=(
+            onto, tensor("src"), Param("indices", Kind.ANY), dims("valid_shape", default=OMIT),
+            dims("offsets", default=OMIT),
+        ),
+        deduce=deduce_gather_row,
+        memory=OpMemory(
+            inputs=((MemorySpace.Vec, MemorySpace.Mat), None, None, None, None), output=INHERIT, reuses=0,
+        ),
         effects={0: ArgEffect.ReadWrite}, pure=False,
     )  # fmt: skip
 
@@ -209,8 +233,8 @@ def _tensors() -> Iterator[OpDef]:
     rows: list[tuple[str, str, tuple[Param, ...], Callable[[Args, Options], Shaped]]] = [
         ("gather", "elements picked by index or mask", (src, index, number("dim", default=OMIT), mask, _OUT),
          deduce_tensor_gather),
-        ("gather_row", "whole rows picked by index", (tensor("dst"), tensor("src"), tensor("indices")),
-         deduce_gather_row),
+        ("gather_row", "whole rows picked by index",
+         (tensor("dst"), tensor("src"), tensor("indices"), dims("valid_shape", default=OMIT)), deduce_gather_row),
         ("scatter", "put elements where indices say", (tensor("dst"), tensor("src"), tensor("indices")),
          deduce_scatter),
         ("scatter_mask", "put elements where a mask is set", (tensor("dst"), tensor("src"), _MASK),

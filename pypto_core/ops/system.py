@@ -8,11 +8,11 @@ from pypto_core.diagnostics import OpError
 from pypto_core.ir import (
     CoreType,
     DataType,
+    Expr,
     MakeTuple,
     PipeType,
     ScalarType,
-    TupleType,
-    Type,
+    is_dependency,
     scalar_type,
 )
 from pypto_core.ops.deduce import Args, Options
@@ -46,27 +46,26 @@ def deduce_handle(args: Args, options: Options) -> ScalarType:
     return _INT32
 
 
-def _is_task(kind: Type) -> bool:
-    if isinstance(kind, TupleType):
-        return all(_is_task(t) for t in kind.types)
-    return isinstance(kind, ScalarType) and kind.dtype is DataType.TASK_ID
+def _no_task(expr: Expr) -> OpError:
+    return OpError(
+        f"a dependency must be a task id, not this {type_text(expr.type)}",
+        remedy="pass what submit, spmd_submit or a scope bound with 'as tid' gave, or an array of them",
+    )
 
 
 def deduce_task(args: Args, options: Options) -> ScalarType:
     """A task id; arguments are the tasks to wait for."""
     for arg in args:
-        if not _is_task(arg.type):
-            what = "list" if isinstance(arg, MakeTuple) else type_text(arg.type)
-            raise OpError(
-                f"a dependency must be a task id, not this {what}",
-                remedy="pass what submit, spmd_submit or a scope bound with 'as tid' gave",
-            )
+        for part in arg.elements if isinstance(arg, MakeTuple) else (arg,):
+            if not is_dependency(part.type):
+                raise _no_task(part)
     return _TASK
 
 
 def deduce_task_test(args: Args, options: Options) -> ScalarType:
     """Whether a task id names a task."""
-    deduce_task(args, options)
+    if not isinstance(args[0].type, ScalarType) or not is_dependency(args[0].type):
+        raise _no_task(args[0])
     return _BOOL
 
 

@@ -12,6 +12,7 @@ from pypto_core.ir import (
     TensorLayout,
     TensorType,
     TensorView,
+    prove_eq,
     replace,
 )
 from pypto_core.ops.deduce import (
@@ -115,7 +116,7 @@ def deduce_cast(args: Args, options: Options) -> TensorType:
 
 
 def deduce_compared(args: Args, options: Options) -> TensorType:
-    """A BOOL tensor of the comparison."""
+    """1 where the comparison holds and 0 where it does not, in the element type of what is compared."""
     lhs = tensor_of(args, 0)
     check_comparison(options)
     shape = lhs.shape
@@ -125,7 +126,7 @@ def deduce_compared(args: Args, options: Options) -> TensorType:
         shape = broadcast(lhs.shape, rhs.shape)
     else:
         need_scalar(scalar_of(args, 1), lhs.dtype, "rhs")
-    return tensor_result(lhs, DataType.BOOL, shape)
+    return tensor_result(lhs, lhs.dtype, shape)
 
 
 def _axis_of(options: Options, wanted: int, rank: int) -> None:
@@ -180,6 +181,12 @@ def deduce_col_expand(args: Args, options: Options) -> TensorType:
     """The type of the target, for a second operand with one entry per column."""
     target, vector = tensor_of(args, 0), tensor_of(args, 1)
     need_same_dtype(target, vector, "target", "col_vec")
+    if vector.shape and prove_eq(vector.shape[-1], target.shape[-1]) is False:
+        raise OpError(
+            "the row has not as many columns as the target",
+            facts={"target": type_text(target), "vector": type_text(vector)},
+            remedy="give it one entry per column of the target; for one entry per row use row_expand",
+        )
     return tensor_result(target, target.dtype)
 
 
@@ -298,10 +305,9 @@ def _elementwise() -> Iterator[OpDef]:
         yield _op(f"{name}s", f"{what} with one scalar", single, deduce_scalar_bits)
     yield _op("not", "bitwise complement", (_TENSOR,), deduce_not)
     code = number("cmp_type", default=0)
-    yield _op(
-        "cmp", "comparison, element by element", (*pair, code), deduce_compared, scalar_form="tensor.cmps"
-    )
-    yield _op("cmps", "comparison with one scalar", (*single, code), deduce_compared)
+    what = "1 where a comparison holds, else 0, element by element"
+    yield _op("cmp", what, (*pair, code), deduce_compared, scalar_form="tensor.cmps")
+    yield _op("cmps", "1 where a comparison with one scalar holds, else 0", (*single, code), deduce_compared)
 
 
 def _unary() -> Iterator[OpDef]:

@@ -71,7 +71,7 @@ def mask_type(source: TileType) -> TileType:
 
 def check_comparison(options: Options) -> None:
     """Refuse a comparison code that does not exist."""
-    code: int = options["cmp_type"]
+    code: int = options.get("cmp_type", 0)
     if not 0 <= code <= _LAST_COMPARISON:
         raise OpError(f"there is no comparison {code}", remedy="0 ==, 1 !=, 2 <, 3 <=, 4 >, 5 >=")
 

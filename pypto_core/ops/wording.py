@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterable
 
 from pypto_core.ir import (
     Add,
     And,
+    ArrayType,
     BinaryExpr,
     Call,
     Cast,
     ConstBool,
     ConstFloat,
     ConstInt,
+    DataType,
     Eq,
     Expr,
     FloatDiv,
@@ -76,9 +79,19 @@ def dims_text(dims: Iterable[Expr]) -> str:
 def type_text(kind: Type) -> str:
     """A type as messages show it, with the author's names in its extents."""
     shape = getattr(kind, "shape", None)
-    if shape is None:
+    if shape is None or isinstance(kind, ArrayType):
         return repr(kind)
     name = type(kind).__name__.removesuffix("Type")
     space = getattr(kind, "memory_space", None)
     where = f", {space.name}" if name == "Tile" and space is not None else ""
     return f"{name}[{dims_text(shape)}, {kind.dtype}{where}]"  # type: ignore[attr-defined]
+
+
+def value_text(value: object) -> str:
+    """A value that is no expression as messages show it."""
+    if isinstance(value, enum.Enum):
+        return f"pl.{value.name}" if isinstance(value, DataType) else f"{type(value).__name__}.{value.name}"
+    if isinstance(value, Expr):
+        return f"a {type_text(value.type)}"
+    plain = value is None or isinstance(value, str | int | float)
+    return repr(value) if plain else f"a {type(value).__name__}"

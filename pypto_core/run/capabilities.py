@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pypto_core.contract import Backend
-from pypto_core.diagnostics import UserError
-from pypto_core.run.options import Options
+from pypto_core.run.options import Options, not_a_switch
 from pypto_core.solver import Capability
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ def capabilities(
     ``option:<name>`` for each option whose value counts as true, and ``option:<name>=false`` for each that was given
     with one that counts as false, by which a pass can be on by default.
 
-    Raises UserError (PT850) for text as the value of an option that switches passes: it would count as true.
+    Raises UserError (PT850) for an option that switches passes and is neither on nor off.
     """
     _check_switches(options, host)
     found: list[Capability] = []
@@ -38,18 +37,14 @@ def capabilities(
 
 
 def _check_switches(options: Options, host: Host | None) -> None:
-    texts = [(name, value) for name, value in options.given if isinstance(value, str)]
-    if not texts or host is None:
+    wrong = {name: error for name, value in options.given if (error := not_a_switch(name, value))}
+    if not wrong or host is None:
         return
     contracts = [value.contract for value in host.passes.values()]
     gates = {gate.removesuffix("=false") for c in contracts for gate in (*c.needs, *c.excludes)}
-    for name, value in texts:
+    for name, error in wrong.items():
         if f"option:{name}" in gates:
-            raise UserError(
-                f"option '{name}' is a switch, and '{value}' is neither on nor off",
-                code="PT850",
-                remedy=f"write {name}=true or {name}=false",
-            )
+            raise error
 
 
 def capability_names(

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import attrs
 
 from pypto_core.contract import Artifact, Backend, Target
-from pypto_core.diagnostics import Diagnostic, DiagnosticError, InternalError, Severity, UserError, warning
+from pypto_core.diagnostics import (
+    Diagnostic,
+    DiagnosticError,
+    InternalError,
+    Severity,
+    UserError,
+    checked,
+)
 from pypto_core.host import Host, load_host, none_installed
 from pypto_core.ir import Function, FunctionIRStage, Program, replace
 from pypto_core.run.context import DEFAULT_PLANNER, PassContext
@@ -23,6 +31,7 @@ from pypto_core.run.pipeline import MismatchError, Pipeline
 from pypto_core.run.plan import Wishes, goals_of, resolve
 from pypto_core.run.run import Run, Stage
 from pypto_core.run.source import as_program
+from pypto_core.run.unread import unread_options
 from pypto_core.run.verification import structural
 from pypto_core.solver import Plan
 from pypto_core.text import dumps
@@ -80,7 +89,8 @@ class Compiled:
         """The warnings among the diagnostics."""
         return tuple(d for d in self.diagnostics if d.severity is Severity.WARNING)
 
-    def write(self, directory: str | Path) -> tuple[Path, ...]:
+    @checked()
+    def write(self, directory: str | PathLike[str]) -> tuple[Path, ...]:
         """Write the artifacts below a folder, making it when it is missing; returns their paths in order.
 
         Beside them, as text can't hold everything of it, lies a program with kernels on buffers: ``buffer_ir.msgpack``.
@@ -98,6 +108,11 @@ class Compiled:
         return tuple(paths)
 
 
+# What the host looks up it refuses with the names that it has.
+_LOOKED_UP = ("backend", "planner", "goal", "verification")
+
+
+@checked(*_LOOKED_UP)
 def compile_context(
     *,
     backend: str | Backend | None = None,
@@ -129,6 +144,7 @@ def compile_context(
     )
 
 
+@checked(*_LOOKED_UP)
 def compile(
     program: Any,
     *,
@@ -136,7 +152,7 @@ def compile(
     planner: str | None = None,
     goal: str = "pto",
     emit: bool = True,
-    output_dir: str | Path | None = None,
+    output_dir: str | PathLike[str] | None = None,
     dump_passes: bool = False,
     verification: VerificationLevel | str | None = None,
     instruments: Sequence[object] = (),
@@ -175,7 +191,7 @@ def compile(
     try:
         compiled = _compile(program, context, goal, wishes or Wishes(), emit)
         # A target that was not asked to write anything may still be the one that an option is for.
-        for unread in _unread_options(compiled, frozenset(options)) if emit else ():
+        for unread in unread_options(context, frozenset(options)) if emit else ():
             context.report(unread)
         compiled = attrs.evolve(compiled, diagnostics=tuple(context.log))
     finally:
@@ -192,6 +208,7 @@ def _compile(thing: Any, context: PassContext, goal: str, wishes: Wishes, emit: 
     assert host is not None
     with context:
         source = as_program(thing)
+        _warn(source, context)
         clock.lap("read")
         target, goals = goals_of(goal, context, host)
         pipeline = resolve(context, host, goals, source, wishes)
@@ -215,8 +232,16 @@ def _compile(thing: Any, context: PassContext, goal: str, wishes: Wishes, emit: 
     )
 
 
+def _warn(source: Program, context: PassContext) -> None:
+    """Report what is likely to be a mistake in a program as it was written."""
+    from pypto_core.verify.inputs import written_inputs  # loads the verifiers
+
+    for finding in written_inputs(source):
+        context.report(finding)
+
+
 def _choose_backend(wanted: str | Backend | None, outer: PassContext | None, host: Host) -> Backend:
-    given = host.backend(wanted) if isinstance(wanted, str) else wanted
+    given = wanted if isinstance(wanted, Backend | None) else host.backend(wanted)
     active = outer.backend if outer is not None else None
     if given is not None and active is not None and given != active:
         raise _mismatch("backend", given.name, active.name)
@@ -240,9 +265,10 @@ def _choose_backend(wanted: str | Backend | None, outer: PassContext | None, hos
 def _choose_planner(wanted: str | None, outer: PassContext | None, host: Host) -> str:
     if wanted is not None and outer is not None and wanted != outer.planner:
         raise _mismatch("planner", wanted, outer.planner)
-    chosen = wanted or (outer.planner if outer is not None else DEFAULT_PLANNER)
+    active = outer.planner if outer is not None else DEFAULT_PLANNER
+    chosen = active if wanted is None else wanted
     # The default may be absent: a compilation that places nothing needs no planner.
-    return host.planner(chosen).name if chosen in host.planners or chosen != DEFAULT_PLANNER else chosen
+    return host.planner(chosen).name if chosen != DEFAULT_PLANNER or chosen in host.planners else chosen
 
 
 def _mismatch(what: str, given: str, active: str) -> MismatchError:
@@ -254,7 +280,7 @@ def _mismatch(what: str, given: str, active: str) -> MismatchError:
     )
 
 
-def _writers(output_dir: str | Path | None, dump_passes: bool) -> list[object]:
+def _writers(output_dir: str | PathLike[str] | None, dump_passes: bool) -> list[object]:
     if output_dir is None:
         if dump_passes:
             raise UserError(
@@ -316,22 +342,6 @@ def _check_artifact(target: Target, artifact: Any) -> None:
         facts={"target": target.name},
         remedy="report it to whoever provides the target",
     )
-
-
-def _unread_options(compiled: Compiled, given: frozenset[str]) -> Iterable[Diagnostic]:
-    """Options that no pass looked up and no contract is gated by: most likely misspelt."""
-    host = compiled.context.host
-    gates: set[str] = set()
-    for value in host.passes.values() if host is not None else ():
-        gates |= value.contract.needs | value.contract.excludes
-    for name in compiled.context.options.unread:
-        if name in given and gates.isdisjoint((f"option:{name}", f"option:{name}=false")):
-            yield warning(
-                "PT816",
-                f"option '{name}' was given, and nothing asked for it",
-                facts={"option": name, "passes": ", ".join(compiled.pipeline.names) or "none"},
-                remedy="check its name; an option of one pass is given as Name{option=value}",
-            )
 
 
 class _Clock:

@@ -10,13 +10,23 @@ from typing import Any
 import attrs
 
 from pypto_core.contract import Backend
-from pypto_core.diagnostics import UNKNOWN_SPAN, Diagnostic, Span, UserError, perf_hint, warning
+from pypto_core.diagnostics import (
+    UNKNOWN_SPAN,
+    ArgumentError,
+    Diagnostic,
+    Span,
+    UserError,
+    checked,
+    perf_hint,
+    shown,
+    warning,
+)
 from pypto_core.host import Host
 from pypto_core.ops import using_registry
 from pypto_core.run.capabilities import capability_names
 from pypto_core.run.level import VerificationLevel, level_from_environment
 from pypto_core.run.log import DiagnosticLog
-from pypto_core.run.options import Options
+from pypto_core.run.options import Options, not_a_switch
 
 Facts = Mapping[str, object] | Iterable[tuple[str, object]]
 
@@ -41,6 +51,16 @@ def _check_backend(_: PassContext, __: attrs.Attribute[Any], value: object) -> N
         )
 
 
+def _check_instruments(_: PassContext, __: attrs.Attribute[Any], value: tuple[object, ...]) -> None:
+    for instrument in value:
+        if isinstance(instrument, type | str):
+            raise ArgumentError(
+                f"instruments are objects, and {shown(instrument)} is none",
+                remedy=f"make one: {instrument.__name__}()" if isinstance(instrument, type) else "",
+            )
+
+
+@checked("backend", "verification")
 @attrs.frozen(kw_only=True, eq=False)
 class PassContext:
     """What a pass may know beside the program.
@@ -58,7 +78,7 @@ class PassContext:
     backend: Backend | None = attrs.field(default=None, validator=_check_backend)
     planner: str = DEFAULT_PLANNER
     options: Options = attrs.field(factory=Options, converter=_options)
-    instruments: tuple[object, ...] = attrs.field(default=(), converter=tuple)
+    instruments: tuple[object, ...] = attrs.field(default=(), converter=tuple, validator=_check_instruments)
     verification: VerificationLevel = attrs.field(
         factory=level_from_environment, converter=VerificationLevel.of
     )
@@ -89,8 +109,14 @@ class PassContext:
         scope.__exit__(None, None, None)
 
     def option(self, name: str, default: Any = None) -> Any:
-        """An option of the compilation, or ``default`` when it was not given."""
-        return self.options.get(name, default)
+        """An option of the compilation, or ``default`` when it was not given.
+
+        One whose default is a truth value is a switch: raises UserError (PT850) for text.
+        """
+        value = self.options.get(name, default)
+        if isinstance(default, bool) and (error := not_a_switch(name, value)) is not None:
+            raise error
+        return value
 
     @property
     def capabilities(self) -> frozenset[str]:

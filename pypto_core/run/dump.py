@@ -6,12 +6,14 @@ from pathlib import Path
 
 import attrs
 
-from pypto_core.diagnostics import render_all
+from pypto_core.diagnostics import checked, render_all
 from pypto_core.ir import Program
+from pypto_core.run.files import as_path
 from pypto_core.run.instruments import write_text
 from pypto_core.run.run import PipelineStep, Run
 
 
+@checked()
 @attrs.frozen
 class DumpInstrument:
     """Writes ``00_frontend.py`` and ``NN_after_<Pass>.py``, each a program that can be parsed again.
@@ -20,7 +22,7 @@ class DumpInstrument:
     reported stands in ``NN_after_<Pass>.log`` beside it. ``concise`` prints without types.
     """
 
-    directory: Path = attrs.field(converter=Path)
+    directory: Path = attrs.field(converter=as_path)
     only_changed: bool = False
     concise: bool = False
 

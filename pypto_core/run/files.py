@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from pathlib import Path
 
 from pypto_core.diagnostics import UserError
+
+
+def as_path(value: str | PathLike[str]) -> Path:
+    """A path from whatever names one."""
+    return Path(value)
 
 
 def write_file(path: Path, content: bytes | str) -> None:

@@ -15,9 +15,16 @@ from typing import Any, Protocol
 
 import attrs
 
-from pypto_core.diagnostics import DiagnosticError, Severity, UserError, VerificationError, render_all
+from pypto_core.diagnostics import (
+    DiagnosticError,
+    Severity,
+    UserError,
+    VerificationError,
+    checked,
+    render_all,
+)
 from pypto_core.ir import Program, assert_structural_equal
-from pypto_core.run.files import write_file
+from pypto_core.run.files import as_path, write_file
 from pypto_core.run.run import PipelineStep, Run
 from pypto_core.run.verification import require, structural
 
@@ -61,6 +68,7 @@ class VerificationMode(enum.Enum):
     BEFORE_AND_AFTER = 2
 
 
+@checked()
 @attrs.frozen
 class VerificationInstrument:
     """Verifies around every pass, whatever the level of the context.
@@ -93,6 +101,7 @@ class VerificationInstrument:
         )
 
 
+@checked()
 @attrs.frozen
 class CallbackInstrument:
     """Calls functions ``(step, program)`` before and after every pass."""
@@ -176,6 +185,7 @@ class TimingInstrument:
             return {name: self._totals[name] for name in sorted(self._totals)}
 
 
+@checked()
 @attrs.frozen
 class ReportInstrument:
     """Writes what a run reported to a folder.
@@ -184,7 +194,7 @@ class ReportInstrument:
     first two are absent when there is nothing to write.
     """
 
-    directory: Path = attrs.field(converter=Path)
+    directory: Path = attrs.field(converter=as_path)
 
     def after_pipeline(self, run: Run) -> None:
         """Write the files, making the folder when it is missing."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import attrs
 
 from pypto_core.contract import Backend
+from pypto_core.diagnostics import checked
 from pypto_core.ir import (
     Add,
     AssignStmt,
@@ -42,6 +43,7 @@ class MemoryRow:
     tiles: tuple[str, ...] = ()
 
 
+@checked()
 def memory_table(
     program: Program | Function, backend: Backend | None = None, *, addressed: bool | None = None
 ) -> tuple[MemoryRow, ...]:

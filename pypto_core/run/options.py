@@ -3,24 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from numbers import Real
 from types import MappingProxyType
 from typing import Any
+
+from pypto_core.diagnostics import UserError
+
+
+def not_a_switch(name: str, value: object) -> UserError | None:
+    """The error (PT850) for the value of an option that is on or off; None for a value that counts as either.
+
+    Text and containers would count as on whatever they say.
+    """
+    if value is None or isinstance(value, Real):
+        return None
+    return UserError(
+        f"option '{name}' is a switch, and {value!r} is neither on nor off",
+        code="PT850",
+        remedy=f"write {name}=true or {name}=false",
+    )
 
 
 class Options(Mapping[str, Any]):
     """Read-only options by name, sorted. Looking one up by name marks it as read; going through all does not."""
 
-    __slots__ = ("_read", "_values")
+    __slots__ = ("_asked", "_values")
 
     def __init__(self, values: Mapping[str, Any] | None = None) -> None:
         given = dict(values or {})
         self._values = MappingProxyType({name: given[name] for name in sorted(given)})
-        self._read: set[str] = set()
+        self._asked: set[str] = set()
 
     def __getitem__(self, name: str) -> Any:
-        value = self._values[name]
-        self._read.add(name)
-        return value
+        self._asked.add(name)
+        return self._values[name]
 
     def __contains__(self, name: object) -> bool:
         return name in self._values
@@ -57,4 +73,9 @@ class Options(Mapping[str, Any]):
     @property
     def unread(self) -> tuple[str, ...]:
         """Names of the options that nobody has looked up, sorted."""
-        return tuple(name for name in self._values if name not in self._read)
+        return tuple(name for name in self._values if name not in self._asked)
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """Names that somebody has looked up, given or not, sorted."""
+        return tuple(sorted(self._asked))

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 import attrs
 
 from pypto_core.contract import Pass, Property
-from pypto_core.diagnostics import UserError
+from pypto_core.diagnostics import UserError, checked
 from pypto_core.ir import Program
 from pypto_core.run.context import DEFAULT_PLANNER, PassContext
 from pypto_core.run.instruments import check_round_trip, notify
@@ -30,6 +30,7 @@ class MismatchError(UserError, RuntimeError):
     default_code = "PT810"
 
 
+@checked()
 @attrs.frozen(kw_only=True, eq=False)
 class Pipeline:
     """An immutable sequence of passes; all state of a run lives in its :class:`Run`.
@@ -49,6 +50,7 @@ class Pipeline:
     initial: frozenset[str] | None = None
 
     @classmethod
+    @checked()
     def of(
         cls,
         passes: Iterable[Pass],
@@ -75,6 +77,7 @@ class Pipeline:
         """The instance ids in order."""
         return tuple(step.instance for step in self.steps)
 
+    @checked()
     def prefix(self, count: int) -> Pipeline:
         """The first ``count`` steps as a pipeline of its own."""
         return attrs.evolve(self, steps=self.steps[:count], plan=None)
@@ -86,6 +89,7 @@ class Pipeline:
     def _repr_html_(self) -> str:
         return pipeline_html(self)
 
+    @checked()
     def run(
         self, program: Program, context: PassContext | None = None, *, verified: frozenset[str] = frozenset()
     ) -> Run:

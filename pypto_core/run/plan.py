@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import attrs
 
 from pypto_core.contract import Pass, Target, parse_pass_spec
-from pypto_core.diagnostics import DiagnosticError, InternalError, UserError
+from pypto_core.diagnostics import DiagnosticError, InternalError, UserError, checked
 from pypto_core.host import Host, PluginRecord, Status, catalogued, unknown_name
 from pypto_core.ir import Program
 from pypto_core.run.capabilities import capabilities
@@ -44,6 +44,7 @@ ANCHORS = (
 """Points that every plan passes in this order, for passes that have to stand before or after a whole phase."""
 
 
+@checked()
 @attrs.frozen(kw_only=True)
 class Wishes:
     """What is wanted beyond the target's goals, and who says so in each element.
@@ -61,12 +62,15 @@ class Wishes:
     node_budget: int = DEFAULT_NODE_BUDGET
 
 
+@checked("name")
 def goals_of(name: str, context: PassContext, host: Host) -> tuple[Target | None, tuple[Goal, ...]]:
     """The target of that name and the goals it has here; or no target and the property of that name as goal.
 
     A property that is made on the way to some target only brings the goals of that target along.
     Raises UserError (PT703) when there is neither, InternalError (PT913) when the target does not say its goals.
     """
+    if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance] - what a caller may give
+        raise unknown_name("target", name, host.targets, host.health, "PT703")
     if name in host.targets:
         target = host.targets[name]
         return target, tuple(Goal(goal, _by_target(name)) for goal in _wanted_by(target, context))
@@ -115,6 +119,7 @@ def _wanted_by(target: Target, context: PassContext) -> tuple[str, ...]:
         ) from error
 
 
+@checked()
 def initial_state(program: Program, host: Host, goals: Iterable[Goal] = ()) -> frozenset[str]:
     """The properties that hold of an input, found by their verifiers.
 
@@ -136,6 +141,7 @@ def initial_state(program: Program, host: Host, goals: Iterable[Goal] = ()) -> f
     return holding(program, host.properties, asked - structural(host.properties))
 
 
+@checked()
 def make_problem(
     context: PassContext,
     host: Host,
@@ -165,11 +171,12 @@ def make_problem(
         node_budget=wishes.node_budget,
         anchors=ANCHORS,
         catalogue=catalogued("property"),
-        failed=[_failed(record) for record in host.health if record.status is not Status.OK],
+        failed=[_failed(r) for r in host.health if r.status not in (Status.OK, Status.MISSING)],
         purpose=purpose or _purpose(context),
     )
 
 
+@checked()
 def resolve(
     context: PassContext,
     host: Host,

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pypto_core.testing.inputs import numpy_type as numpy_type
     from pypto_core.testing.inputs import random_array as random_array
     from pypto_core.testing.inputs import random_inputs as random_inputs
+    from pypto_core.testing.kernels import KernelKit as KernelKit
     from pypto_core.testing.strategies import programs as programs
 
 _HOMES = {
@@ -29,6 +30,7 @@ _HOMES = {
     "SSA_FEATURES": "pypto_core.testing.features",
     "assert_same_behaviour": "pypto_core.testing.behaviour",
     "programs": "pypto_core.testing.strategies",
+    "KernelKit": "pypto_core.testing.kernels",
     "numpy_type": "pypto_core.testing.inputs",
     "random_array": "pypto_core.testing.inputs",
     "random_inputs": "pypto_core.testing.inputs",
@@ -41,6 +43,7 @@ __all__ = [
     "PLAIN_FEATURES",
     "SSA_FEATURES",
     "Feature",
+    "KernelKit",
     "assert_same_behaviour",
     "build",
     "numpy_type",

@@ -122,7 +122,9 @@ class Encoder:
         columns: list[list[Any]] = []
         for field in rows.shape.fields:
             values = list(map(field.get, rows.nodes))
-            if not all(map(operator.is_, values, repeat(field.default))):
+            # No tuple but the empty one equals it, whatever subclass it is of.
+            same = operator.eq if field.default == () else operator.is_
+            if not all(map(same, values, repeat(field.default))):
                 names.append(field.name)
                 columns.append(self._column(field, values))
         return [rows.shape.cls.__name__, names, columns]

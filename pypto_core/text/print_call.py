@@ -12,7 +12,7 @@ import keyword
 from functools import lru_cache
 from typing import Any
 
-from pypto_core.ir import Call, ConstFloat, ConstInt, Expr, GlobalVar, Op, Submit
+from pypto_core.ir import DEVICE, Call, ConstFloat, ConstInt, Expr, GlobalVar, Op, Submit
 from pypto_core.ops.opdef import OMIT, REQUIRED, OpDef, Param
 from pypto_core.ops.registry import op_of
 from pypto_core.text.writer import Writer
@@ -64,7 +64,11 @@ def call(w: Writer, node: Call, least: int, typed: bool) -> str:
     if type(target) is GlobalVar:
         parts = [w.expr(a) for a in node.args]
         parts += [f"{_keyword(k)}={w.option(v)}" for k, v in node.kwargs.items()]
-        return _finish(w, w.callee(target.name), parts, node)
+        device = node.attrs.get(DEVICE) if w.on_host else None
+        if not isinstance(device, Expr):
+            return _finish(w, w.callee(target.name), parts, node)
+        parts.append(f"{DEVICE}={w.expr(device)}")
+        return _finish(w, w.callee(target.name), parts, node, without=DEVICE)
     op = op_of(node)
     if op is None or _is_plain(w, op):
         parts = [w.expr(a) for a in node.args]
@@ -73,12 +77,13 @@ def call(w: Writer, node: Call, least: int, typed: bool) -> str:
         parts = _arranged(w, op, node)
     if op is not None:
         parts += [f"{_keyword(name)}=None" for name in _defaulted(w, op) if name not in node.kwargs]
-    return _finish(w, w.pl + _path(target.name), parts, node)
+    return _finish(w, w.word(_path(target.name)), parts, node)
 
 
-def _finish(w: Writer, path: str, parts: list[str], node: Call | Submit) -> str:
-    if node.attrs:
-        parts.append("attrs=" + w.notes(node.attrs))
+def _finish(w: Writer, path: str, parts: list[str], node: Call | Submit, without: str = "") -> str:
+    notes = w.notes(node.attrs, without=without) if node.attrs else ""
+    if notes:
+        parts.append("attrs=" + notes)
     return f"{path}({', '.join(parts)})"
 
 
@@ -137,4 +142,4 @@ def submit(w: Writer, node: Submit, least: int, typed: bool) -> str:
 
 def reference(w: Writer, node: Op, least: int, typed: bool) -> str:
     """An operator or function without arguments."""
-    return w.callee(node.name) if type(node) is GlobalVar else w.pl + _path(node.name)
+    return w.callee(node.name) if type(node) is GlobalVar else w.word(_path(node.name))

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pypto_core.ir import (
+    CHUNK,
     PIPELINE_STAGES,
     AssignStmt,
     BreakStmt,
@@ -180,13 +181,18 @@ def _tuple_of(parts: list[str]) -> str:
 
 def _for(w: Writer, stmt: ForStmt, pad: str, targets: Targets, stack: list[Work]) -> None:
     parts = _bounds(w, stmt)
+    own = ""
     if stmt.kind is ForKind.Pipeline:
+        own = PIPELINE_STAGES
         parts.append(f"stage={w.option(stmt.attrs[PIPELINE_STAGES], double_quoted)}")
+    elif stmt.kind is ForKind.Parallel and _is_count(stmt.attrs.get(CHUNK)):
+        own = CHUNK
+        parts.append(f"chunk={stmt.attrs[CHUNK]}")
     head = w.names[stmt.loop_var]
     if stmt.iter_args:
         head += ", " + _tuple_of([w.names[a] for a in stmt.iter_args])
         parts.append(f"init_values={_tuple_of([w.expr(a.init_value) for a in stmt.iter_args])}")
-    notes = w.notes(stmt.attrs, without=PIPELINE_STAGES if stmt.kind is ForKind.Pipeline else "")
+    notes = w.notes(stmt.attrs, without=own)
     if notes:
         parts.append("attrs=" + notes)
     w.lines.append(f"{pad}for {head} in {w.pl}{_RANGES[stmt.kind]}({', '.join(parts)}):")
@@ -196,6 +202,11 @@ def _for(w: Writer, stmt: ForStmt, pad: str, targets: Targets, stack: list[Work]
         _declare(w, stmt.loop_var, inner)
     _carried(w, inner, stmt.iter_args)
     _push_loop(w, stmt, inner, stack)
+
+
+def _is_count(value: Any) -> bool:
+    """Whether the value can stand as the number of trips in a chunk; anything else stays among the notes."""
+    return type(value) is int and value >= 1
 
 
 def _push_loop(w: Writer, stmt: ForStmt | WhileStmt, inner: str, stack: list[Work]) -> None:

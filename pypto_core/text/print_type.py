@@ -9,8 +9,10 @@ from pypto_core.ir import (
     ArrayType,
     BufferType,
     Call,
+    CommCtxType,
     CompactMode,
     ConstInt,
+    DistributedTensorType,
     Expr,
     GlobalVar,
     IterArg,
@@ -32,6 +34,7 @@ from pypto_core.ir import (
     UnknownType,
     Var,
     VoidType,
+    WindowBufferType,
     fields_of,
     implicit_layout,
     is_const,
@@ -51,7 +54,10 @@ def _tensor(w: Writer, kind: TensorType) -> str:
         parts.append(_tensor_view(w, kind.tensor_view))
     if kind.memref is not None:
         parts.append(memref(w, kind.memref))
-    return f"{w.pl}Tensor[{', '.join(parts)}]"
+    return f"{w.word(_TENSORS[type(kind)])}[{', '.join(parts)}]"
+
+
+_TENSORS: dict[type, str] = {TensorType: "Tensor", DistributedTensorType: "pld.DistributedTensor"}
 
 
 def _tensor_view(w: Writer, view: TensorView) -> str:
@@ -150,9 +156,14 @@ def _multi_buffer(w: Writer, kind: MultiBufferType) -> str:
 
 def _named(name: str) -> Any:
     def printer(w: Writer, kind: Type) -> str:
-        return w.pl + name
+        return w.word(name)
 
     return printer
+
+
+def _window_buffer(w: Writer, kind: WindowBufferType) -> str:
+    size = "" if kind.size is None else f"[{kind.size}]"
+    return w.word("pld.WindowBuffer") + size
 
 
 def _bare_view(w: Writer, view: TileView) -> str:
@@ -179,6 +190,7 @@ def _field(w: Writer, kind: str, value: Any) -> str:
 TYPES: dict[type, Any] = {
     ScalarType: _scalar,
     TensorType: _tensor,
+    DistributedTensorType: _tensor,
     TileType: _tile,
     TensorView: _tensor_view,
     TileView: _bare_view,
@@ -190,6 +202,8 @@ TYPES: dict[type, Any] = {
     MemRefType: _named("MemRefType"),
     UnknownType: _named("UnknownType"),
     VoidType: _named("VoidType"),
+    CommCtxType: _named("pld.CommCtx"),
+    WindowBufferType: _window_buffer,
     Type: _other,
 }
 EXPRESSIONS: dict[type, Any] = {

@@ -23,6 +23,7 @@ from pypto_core.ir import (
     Function,
     FunctionIRStage,
     FunctionType,
+    Level,
     ParamDirection,
     Program,
     Role,
@@ -35,8 +36,9 @@ from pypto_core.ir import (
 from pypto_core.text.names import Names, Scan, dynamic_vars, identifier
 from pypto_core.text.print_stmt import INDENT, body, comments
 from pypto_core.text.print_type import EXPRESSIONS, TYPES
-from pypto_core.text.writer import Writer, double_quoted
+from pypto_core.text.writer import DISTRIBUTED, Writer, double_quoted
 
+PLD = DISTRIBUTED.rstrip(".")
 _WRAP = {ParamDirection.Out: "Out", ParamDirection.InOut: "InOut"}
 
 
@@ -90,7 +92,7 @@ def print_type(kind: Type, *, prefix: str = "pl", explicit_layout: bool = False)
 
 
 def _fragment_names(node: Any, prefix: str) -> Names:
-    names = Names((prefix,), mark_free=False)
+    names = Names((prefix, PLD), mark_free=False)
     scan = Scan()
     if isinstance(node, Stmt):
         scan.body(node)
@@ -109,7 +111,7 @@ class _Programs:
         """A function without a program around it; extents left open need no declaration there."""
         scan = Scan()
         scan.function(function)
-        names = Names((self.prefix,), mark_free=True)
+        names = Names((self.prefix, PLD), mark_free=True)
         names.allocate(scan, dynamic_vars(scan))
         writer = self._writer(names)
         _function(writer, function, "", None)
@@ -124,15 +126,18 @@ class _Programs:
             scan.function(function)
             shared.update(dict.fromkeys(dynamic_vars(scan)))
         class_name = identifier(program.name or "Program")
-        dynamic = Names((self.prefix, class_name), mark_free=False)
+        dynamic = Names((self.prefix, PLD, class_name), mark_free=False)
         dynamic.allocate(Scan(), shared)
+        distributed = False
         chunks: dict[str, list[str]] = {}
         calls: dict[str, list[str]] = {}
         for name, function in program.functions.items():
             writer = self._writer(self._function_names(scans[name], dynamic, shared))
             _function(writer, function, INDENT, "self")
             chunks[name], calls[name] = writer.lines, sorted(writer.callees)
-        lines = [f"# pypto.program: {program.name}".rstrip(), self._import(), ""]
+            distributed = distributed or writer.distributed
+        lines = [f"# pypto.program: {program.name}".rstrip(), self._import()]
+        lines += [f"import {self.module}.distributed as {PLD}", ""] if distributed else [""]
         declared = sorted(shared, key=lambda v: dynamic[v])
         lines += [
             f"{dynamic[v]} = {self.prefix}.dynamic({_dynamic(v, dynamic[v], self.prefix)})" for v in declared
@@ -150,7 +155,7 @@ class _Programs:
         return f"import {self.module}" + ("" if self.module == self.prefix else f" as {self.prefix}")
 
     def _function_names(self, scan: Scan, dynamic: Names, shared: dict[Var, None]) -> Names:
-        names = Names((self.prefix, *dynamic.values()), mark_free=True)
+        names = Names((self.prefix, PLD, *dynamic.values()), mark_free=True)
         names.update((v, dynamic[v]) for v in shared)
         names.allocate(scan)
         return names
@@ -197,6 +202,7 @@ def callees_first(calls: dict[str, list[str]]) -> list[str]:
 
 
 def _function(w: Writer, function: Function, pad: str, self_name: str | None) -> None:
+    w.on_host = function.level is Level.HOST  # where calls say which device they launch on
     comments(w, function.leading_comments, pad)
     arguments, notes = _decoration(w, function)
     w.lines.append(f"{pad}@{w.pl}function" + (f"({', '.join(arguments)})" if arguments else ""))

@@ -17,10 +17,15 @@ from pypto_core.ir import (
     Expr,
     MakeTuple,
     MemorySpace,
+    NotifyOp,
     Op,
     Type,
+    WaitCmp,
 )
 from pypto_core.text.names import Names, identifier
+
+DISTRIBUTED = "pld."
+"""What the names of programs over several devices begin with, whatever the prefix of the others."""
 
 _CONSTANTS = (ConstInt, ConstFloat, ConstBool)
 _DIRECTIONS = {
@@ -56,6 +61,8 @@ class Writer:
         self.names = names
         self.expressions, self.types = expressions, types
         self.pl = prefix + "."
+        self.distributed = False
+        self.on_host = False
         self.concise, self.explicit_layout = concise, explicit_layout
         self.lines: list[str] = []
         self.callees: dict[str, None] = {}
@@ -94,6 +101,13 @@ class Writer:
         """A list of scalars inside a type."""
         return "[" + ", ".join([self.dim(n) for n in nodes]) + "]"
 
+    def word(self, path: str) -> str:
+        """A name of the language: ``pl.tile.load``; ``pld.system.wait`` for one of programs over several devices."""
+        if path.startswith(DISTRIBUTED):
+            self.distributed = True
+            return path
+        return self.pl + path
+
     def dtype(self, dtype: DataType) -> str:
         """``pl.FP32``."""
         return self.pl + dtype.name
@@ -105,7 +119,9 @@ class Writer:
         if isinstance(value, ArgDirection):
             return f"{self.pl}adir.{_DIRECTIONS[value]}"
         owner = "Mem" if isinstance(value, MemorySpace) else type(value).__name__
-        return f"{self.pl}{owner}.{value.name}"
+        if isinstance(value, NotifyOp | WaitCmp):
+            owner = DISTRIBUTED + owner
+        return self.word(f"{owner}.{value.name}")
 
     def option(self, value: Any, quote: Callable[[str], str] = repr) -> str:
         """The value of an option or of a note of the compiler; refuses what the language has no form for."""

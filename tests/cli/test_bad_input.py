@@ -74,7 +74,6 @@ def test_one_error_with_caret_and_remedy(capsys, tmp_path, name):
 @pytest.mark.parametrize(
     ("body", "code", "place"),
     [
-        ("for i in pl.parallel(4):\n            break\n        y = pl.exp(x)", "PT433", "10:13"),
         (
             "for i, (c,) in pl.range(4, init_values=(x,)):\n            y = pl.yield_(i)",
             "PT421",

@@ -58,3 +58,30 @@ def test_other_bytes_are_not_taken_for_numbers(
 ) -> None:
     assert main(files(tmp_path, "BF16", wrong)) == 2
     assert "SIM-003" in capsys.readouterr().err
+
+
+PICK = """
+import pypto_core.language as pl
+
+@pl.program
+class Pick:
+    @pl.function(type=pl.FunctionType.InCore)
+    def pick(self, at: pl.Tensor[[1, 1], pl.INT32], a: pl.Tensor[[16, 32], pl.FP32],
+             out: pl.Out[pl.Tensor[[1, 32], pl.FP32]]):
+        row = pl.cast(pl.read(at, [0, 0]), pl.INDEX)
+        x = pl.load(a, [row * 1000 + 1000, 0], [1, 32])
+        return pl.store(x, [0, 0], out)
+"""
+
+
+def test_an_error_says_that_nobody_gave_the_inputs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, given = tmp_path / "pick.py", tmp_path / "in.npz"
+    path.write_text(PICK)
+    np.savez(given, at=np.full((1, 1), 7, np.int32), a=np.zeros((16, 32), np.float32))
+    command = ["run", str(path), "-b", "a5", "--seed", "3"]
+    assert main(command) == 2
+    assert "drawn at random (--seed 3): --inputs or --golden give your own" in capsys.readouterr().err
+    assert main([*command, "--inputs", str(given)]) == 2
+    assert "drawn at random" not in capsys.readouterr().err

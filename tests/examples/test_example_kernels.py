@@ -18,7 +18,9 @@ import pytest
 from pypto_core.diagnostics import UserError
 from pypto_core.host import load_host
 from pypto_core.ir import Program
+from pypto_core.language import parse_program
 from pypto_core.run import compile
+from pypto_core.text import print_program
 
 HERE = Path(__file__).resolve().parent
 FOLDERS = (HERE.parents[1] / "examples" / "kernels", HERE / "cases")
@@ -48,6 +50,8 @@ def example(name: str) -> tuple[ModuleType, Program]:
 def compare(module: ModuleType, program: Program, engine: str = "values", **options: Any) -> None:
     """Run the program and hold its outputs against numpy's."""
     arrays = module.inputs(np.random.default_rng(11))
+    if hasattr(module, "RANKS"):
+        options["world_size"] = module.RANKS
     outputs: Any = load_host().engine(engine).load()(program, arrays, **options).outputs
     wanted = module.golden(**arrays)
     assert wanted
@@ -73,13 +77,23 @@ def test_as_written(name: str) -> None:
 def test_as_compiled(name: str, machine: str, planner: str) -> None:
     module, program = example(name)
     mixed: tuple[str, ...] = getattr(module, "MIXED", ())
-    goal = PLACED[planner] if mixed else "pto"
+    refused: tuple[str, str] | None = getattr(module, "REFUSED", None)
+    goal = PLACED[planner] if mixed or refused else "pto"
     compiled = compile(program, backend=machine, planner=planner, goal=goal)
     kernels = sorted(f.name for f in compiled.program if f.is_incore)
-    assert mixed or [a.name for a in compiled.artifacts] == [f"{kernel}.pto" for kernel in kernels]
+    assert mixed or refused or [a.name for a in compiled.artifacts] == [f"{kernel}.pto" for kernel in kernels]
     compare(module, compiled.program)
     if mixed or (machine, planner) in ON_BYTES:
         compare(module, compiled.program, "bytes", backend=load_host().backend(machine))
+    if refused:  # it runs, and the assembler's text has no words for it: which, and what instead, is said
+        with pytest.raises(UserError) as error:
+            compile(program, backend=machine, planner=planner)
+        [found] = error.value.diagnostics
+        assert (found.code, refused[1] in found.message, bool(found.remedy)) == (refused[0], True, True)
+    if (machine, planner) in ON_BYTES:
+        for stage in compiled.stages:
+            text = print_program(stage.program)
+            assert print_program(parse_program(text)) == text, stage.step.instance
     if mixed:
         with pytest.raises(
             UserError, match=f"kernel '{mixed[0]}' mixes operators of the cube and of the vector core"

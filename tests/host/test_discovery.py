@@ -283,6 +283,24 @@ def test_selecting_what_is_not_installed_is_reported_with_the_nearest_name(insta
     assert host.failed[0].remedy == "did you mean autotile?"
 
 
+@pytest.mark.parametrize(
+    ("selection", "name", "remedy"),
+    [
+        ("-autotle", "autotle", "did you mean autotile?"),
+        ("-PYPTO_plugin_autotle", "pypto-plugin-autotle", "did you mean pypto-plugin-autotile?"),
+        ("-autotile,-zzz", "zzz", "take it out of the list"),
+        ("autotile,-zzz", "zzz", "take it out of the list"),
+        ("-", "-", "take it out of the list"),
+    ],
+)
+def test_blocking_what_is_not_installed_is_reported(
+    selection: str, name: str, remedy: str, installed: Make
+) -> None:
+    [record] = load(installed("autotile"), selection=selection).failed
+    assert (record.name, record.status, record.remedy) == (name, Status.MISSING, remedy)
+    assert record.reason == "PYPTO_PLUGINS blocks it, but no installed distribution has it"
+
+
 def test_the_order_of_installation_means_nothing(installed: Make) -> None:
     entries = [
         installed("c", pypto_passes=[a_pass("Z"), a_pass("Y")]),
@@ -397,5 +415,5 @@ def test_an_installed_but_broken_plugin_is_not_to_be_installed_again(installed: 
     remedy = caught.value.diagnostics[0].remedy
     assert remedy.startswith("mend pypto-plugin-pto:") and "no torch" in remedy
     blocked = load(installed("pto"), selection="")
-    with pytest.raises(UserError, match="installed but left out: PYPTO_PLUGINS"):
+    with pytest.raises(UserError, match="unblock pypto-plugin-pto: PYPTO_PLUGINS leaves it out"):
         blocked.target("pto")

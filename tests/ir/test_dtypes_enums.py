@@ -82,6 +82,8 @@ ENUMS: dict[type[enum.Enum], dict[str, int]] = {
     ir.AtomicType: {"None_": 0, "Add": 1},
     ir.CastMode: {"none": 0, "rint": 1, "round": 2, "floor": 3, "ceil": 4, "trunc": 5, "odd": 6},
     ir.CmpType: {"eq": 0, "ne": 1, "lt": 2, "le": 3, "gt": 4, "ge": 5},
+    ir.NotifyOp: {"AtomicAdd": 0, "Set": 1},
+    ir.WaitCmp: {"Eq": 0, "Ne": 1, "Gt": 2, "Ge": 3, "Lt": 4, "Le": 5},
 }
 
 

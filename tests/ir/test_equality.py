@@ -34,6 +34,7 @@ from pypto_core.ir import (
     Mul,
     Op,
     PadValue,
+    ParamDirection,
     Program,
     ReturnStmt,
     Stmt,
@@ -151,6 +152,17 @@ def test_names_spans_and_comments_don_t_count() -> None:
         "g", (index("z"),), (), AssignStmt(index("w"), ConstInt(1, span=span), leading_comments=("d",))
     )
     assert equal(a, b)
+
+
+def test_a_tuple_of_a_subclass_is_what_its_items_are() -> None:
+    class Items(tuple[ParamDirection, ...]):
+        __slots__ = ()
+
+    params = (index("x"), index("y"))
+    ways = (ParamDirection.In, ParamDirection.InOut)
+    plain = Function("f", params, (), EMPTY, ways)
+    assert equal(plain, Function("f", params, (), EMPTY, Items(ways)))
+    assert not equal(plain, Function("f", params, (), EMPTY, Items(reversed(ways))))
 
 
 def test_functions_of_a_program_are_compared_by_name() -> None:

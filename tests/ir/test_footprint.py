@@ -28,9 +28,16 @@ N = Var("n", scalar_type(DataType.INDEX))
     [
         ((64, 64), DataType.FP32, S.Vec, 16384),
         ((64, 64), DataType.BF16, S.Mat, 8192),
-        ((5, 7), DataType.INT8, S.Vec, 35),
-        ((5, 6), DataType.FP4, S.Vec, 15),
-        ((3, 2, 8), DataType.FP16, None, 96),
+        # Without boxes each line takes whole blocks of 32 bytes.
+        ((5, 7), DataType.INT8, S.Vec, 5 * 32),
+        ((5, 33), DataType.INT8, S.Vec, 5 * 64),
+        ((5, 6), DataType.FP4, S.Vec, 5 * 32),
+        ((5, 66), DataType.FP4, S.Vec, 5 * 64),
+        ((3, 2, 8), DataType.FP16, None, 6 * 32),
+        ((3, 2, 16), DataType.FP16, None, 6 * 32),
+        ((5, 1), DataType.FP32, S.Vec, 32),  # a column lies along its rows
+        ((40, 1), DataType.FP16, S.Vec, 96),
+        ((1, 40), DataType.FP16, S.Vec, 96),
         ((1, 64), DataType.FP32, S.Bias, 256),
         # Acc rows are rounded up to 16, for INT32 to 32: 17 → 32 rows of 16; 33 → 64 rows of 16.
         ((17, 16), DataType.FP32, S.Acc, 32 * 16 * 4),
@@ -53,6 +60,11 @@ def test_the_backend_says_how_acc_rows_are_rounded() -> None:
 def test_without_a_backend_the_larger_size_counts() -> None:
     assert conservative_acc_rows(DataType.INT32) == 32
     assert conservative_acc_rows(DataType.FP32) == 16
+
+
+def test_strides_of_the_author_say_what_a_line_takes() -> None:
+    view = TileView(stride=[7, 1])
+    assert physical_shape(TileType([5, 7], DataType.INT8, tile_view=view, memory_space=S.Vec)) == (5, 7)
 
 
 def test_valid_extents_change_nothing() -> None:

@@ -33,15 +33,20 @@ LAYOUTS = [
 
 def order(shape, view, dtype):
     """The position of each element, found by putting numbered elements in their order and looking where each is."""
-    rows, cols = shape
-    numbered = np.arange(rows * cols).reshape(shape)
+    numbered = np.arange(shape[0] * shape[1]).reshape(shape)
+    if view.slayout is NONE:  # lines take whole blocks of 32 bytes
+        block = 32 * 8 // (4 if dtype.bits == 4 else 8 * dtype.element_bytes)
+        line = 0 if view.blayout is COL else 1
+        gap = [(0, -n % block if axis == line else 0) for axis, n in enumerate(shape)]
+        numbered = np.pad(numbered, gap, constant_values=-1)
+    rows, cols = numbered.shape
     tall, wide = box_shape(view, dtype) if view.slayout is not NONE else (1, 1)
     boxes = numbered.reshape(rows // tall, tall, cols // wide, wide)
     outer = (2, 0) if view.blayout is COL else (0, 2)
     inner = (3, 1) if view.slayout is COL else (1, 3)
     stored = boxes.transpose(*outer, *inner).reshape(-1)
-    positions = np.empty(rows * cols, np.int64)
-    positions[stored] = np.arange(rows * cols)
+    positions = np.empty(shape[0] * shape[1], np.int64)
+    positions[stored[stored >= 0]] = np.arange(rows * cols)[stored >= 0]
     return positions.reshape(shape)
 
 
@@ -146,9 +151,9 @@ def test_a_buffer_lies_as_the_tile_of_its_layout_does() -> None:
 def test_four_bit_elements_share_bytes() -> None:
     found = tile_map(TileType([4, 8], DataType.INT4, memory_space=MemorySpace.Vec))
     assert found is not None
-    assert found.byte_runs((1, 8), (1, 0)) == [(4, 8)]
+    assert found.byte_runs((1, 8), (1, 0)) == [(32, 36)]
     assert found.byte_runs((1, 3), (0, 1)) == [(0, 2)]
-    assert found.byte_runs((2, 2)) == [(0, 1), (4, 5)]
+    assert found.byte_runs((2, 2)) == [(0, 1), (32, 33)]
 
 
 def test_nothing_is_touched_of_an_empty_part() -> None:

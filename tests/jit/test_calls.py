@@ -52,6 +52,22 @@ def test_outputs_are_written_in_place_and_returned() -> None:
     np.testing.assert_array_equal(out, x * np.float32(0.5) + y)
 
 
+def test_a_kernel_that_writes_an_input_warns_once_and_leaves_it(caplog: pytest.LogCaptureFixture) -> None:
+    @pl.jit
+    def negated(x: pl.Tensor, out: pl.Tensor):
+        with pl.at(level=pl.Level.CORE_GROUP):
+            out[:] = pl.neg(x)
+
+    x, out = numbers(16, 16), np.zeros((16, 16), np.float32)
+    with caplog.at_level(logging.WARNING, "pypto_core.jit"):
+        for _ in range(2):
+            assert negated(x, out) is None
+    [said] = [record.getMessage() for record in caplog.records]
+    assert said.startswith("warning[PT414]: 'out' is an input of function 'negated'")
+    assert "out[:] = pl.neg(x)" in said
+    assert not out.any()
+
+
 def test_kernels_that_call_kernels() -> None:
     x, y = numbers(32, 16), numbers(32, 16, seed=6)
     first, second = np.zeros_like(x), numbers(32, 16, seed=7)

@@ -22,7 +22,9 @@ from pypto_core.ir import (
     Program,
     Role,
     SplitMode,
+    TileType,
     Var,
+    defined_vars,
     flatten,
     static_shape,
     structural_equal,
@@ -30,6 +32,8 @@ from pypto_core.ir import (
 )
 from pypto_core.language import FP32, Tensor, load
 from pypto_core.language import range as loop
+from pypto_core.ops import extent_text
+from pypto_core.text import print_program
 
 ROWS, COLS = 64, 32
 SHAPE = [ROWS, COLS]
@@ -419,3 +423,46 @@ def test_a_value_that_a_kernel_cant_use() -> None:
         @pl.function
         def kern(n: pl.Scalar[pl.INDEX]):
             x = n + table
+
+
+INLINED = """import pypto_core.language as pl
+
+@pl.program
+class P:
+    @pl.function(type=pl.FunctionType.Inline)
+    def f(self, t: pl.Tile[[32, 64], pl.FP32], n: pl.Scalar[pl.INDEX]) -> pl.Tile[[32, 64], pl.FP32]:
+        {body}
+
+    @pl.function(type=pl.FunctionType.InCore)
+    def k(self, x: pl.Tensor[[32, 64], pl.FP32], n: pl.Scalar[pl.INDEX], out: pl.Out[pl.Tensor[[32, 64], pl.FP32]]):
+        t = pl.load(x, [0, 0], [32, 64])
+        {use}
+        pl.store(u, [0, 0], out)
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "use", "space", "rows"),
+    [
+        ("return pl.exp(t)", "t = self.f(t, n)\n        u = self.f(t, n)", MemorySpace.Vec, "32"),
+        ("return pl.tile.set_validshape(t, 8, 64)", "u = self.f(t, n)", None, "8"),
+        ("return pl.tile.set_validshape(pl.exp(t), n, 64)", "u = self.f(t, n)", MemorySpace.Vec, "n"),
+        # What is valid is known inside of the function alone: what it declares stays.
+        (
+            "m = n + 1\n        return pl.tile.set_validshape(pl.exp(t), m, 64)",
+            "u = self.f(t, n)",
+            MemorySpace.Vec,
+            "32",
+        ),
+    ],
+    ids=["memory", "valid rows", "rows of a parameter", "rows of a variable"],
+)
+def test_a_declared_tile_leaves_its_memory_and_view_to_the_body(
+    body: str, use: str, space: MemorySpace | None, rows: str
+) -> None:
+    program = pl.parse(INLINED.format(body=body, use=use))
+    assert isinstance(program, Program)
+    [u] = [v for v in defined_vars(program["k"].body) if v.name_hint == "u"]
+    assert isinstance(u.type, TileType) and u.type.memory_space is space
+    assert extent_text(u.type.valid_shape[0]) == rows
+    assert structural_equal(pl.parse(print_program(program)), program)

@@ -6,6 +6,15 @@ from collections.abc import Callable
 
 import pytest
 
+import pypto_core.language as pl
+from pypto_core.diagnostics import (
+    DiagnosticError,
+    InvalidOperationError,
+    OpError,
+    OpTypeError,
+    ParserSyntaxError,
+)
+
 Refused = Callable[[str, str, int, int], None]
 
 # (name, body, fragment of the message, line within the body, column): columns count the four spaces of indentation.
@@ -232,7 +241,7 @@ BODIES: list[tuple[str, str, str, int, int]] = [
         1,
         44,
     ),
-    ("option of the wrong type", "u = pl.load(a, [0, 0], [64, 64], clamp=3)", "must be True or False", 1, 9),
+    ("option of the wrong type", "u = pl.load(a, [0, 0], [64, 64], clamp=3)", "must be True or False", 1, 44),
     ("unknown mode", 'u = pl.cast(t, pl.FP16, mode="rond")', "can't be 'rond'", 1, 34),
     ("rank of offsets", "u = pl.load(a, [0], [64, 64])", "", 1, 9),
     ("shapes that don't fit", "v = pl.load(a, [0, 0], [32, 48])\nu = pl.add(t, v)", "", 2, 9),
@@ -296,6 +305,34 @@ BODIES: list[tuple[str, str, str, int, int]] = [
         9,
     ),
     (
+        "one name for two carried values",
+        "for i, (c, c) in pl.range(4, init_values=(n, n)):\n    c, d = pl.yield_(c, c)",
+        "'c' is bound twice here",
+        1,
+        16,
+    ),
+    (
+        "the name of the loop's variable for a carried value",
+        "for i, (i,) in pl.range(4, init_values=(n,)):\n    c = pl.yield_(i)",
+        "'i' is bound twice here",
+        1,
+        13,
+    ),
+    (
+        "one name for two values of a while loop",
+        "for c, c in pl.while_(init_values=(n, n)):\n    pl.cond(c < 4)\n    d, e = pl.yield_(c, c)",
+        "'c' is bound twice here",
+        1,
+        12,
+    ),
+    (
+        "one name for two values of a branch",
+        "if flag:\n    c, c = pl.yield_(n, n)\nelse:\n    c, c = pl.yield_(n, n)",
+        "'c' is bound twice here",
+        2,
+        12,
+    ),
+    (
         "values without names",
         "for i in pl.range(4, init_values=(n,)):\n    x = i",
         "needs names for the carried values",
@@ -353,6 +390,20 @@ BODIES: list[tuple[str, str, str, int, int]] = [
     ),
     ("break outside", "break", "break stands in no loop", 1, 5),
     (
+        "break of one in parallel",
+        "for i in pl.parallel(4):\n    break",
+        "break is not supported in pl.parallel",
+        2,
+        9,
+    ),
+    (
+        "continue of a copy",
+        "for i in pl.unroll(4):\n    continue",
+        "continue is not supported in pl.unroll",
+        2,
+        9,
+    ),
+    (
         "break in a scope in a loop",
         "for i in pl.range(4):\n    with pl.cluster():\n        break",
         "break stands in no loop",
@@ -405,6 +456,13 @@ BODIES: list[tuple[str, str, str, int, int]] = [
         1,
         5,
     ),
+    (
+        "a failed assertion that says a value",
+        "pl.static_assert(2 < 1, n + 1)",
+        "static assertion failed: n + 1: pl.Scalar[pl.INDEX]",
+        1,
+        5,
+    ),
     ("assertion at run time", "pl.static_assert(n < 4)", "known when the kernel is read", 1, 22),
     ("cond alone", "pl.cond(n < 4)", "the first line of a pl.while_", 1, 5),
     ("submit of nothing", "x, y = pl.submit()", "needs the function to run", 1, 12),
@@ -421,3 +479,44 @@ def test_body(refused: Refused, body: str, fragment: str, line: int, column: int
 
 def test_no_row_is_there_twice() -> None:
     assert len({b[1] for b in BODIES}) == len(BODIES) >= 60
+
+
+@pytest.mark.parametrize(
+    ("line", "plain"),
+    [
+        ("c = pl.tile.add(t, pl.load(a, [0, 0], [32, 64]))", OpError),
+        ("c = n + 1.5", OpTypeError),
+        ("c = pl.tile.load(a, [0, 0], [64, 65])", OpError),
+    ],
+)
+def test_what_operators_refuse_is_an_error_of_theirs_and_of_the_parser(
+    line: str, plain: type[DiagnosticError]
+) -> None:
+    text = f"""
+@pl.function
+def f(a: pl.Tensor[[64, 64], pl.FP32], n: pl.Scalar[pl.INDEX]):
+    t = pl.load(a, [0, 0], [64, 64])
+    {line}
+"""
+    for caught in (plain, InvalidOperationError, ParserSyntaxError):
+        with pytest.raises(caught) as found:
+            pl.parse(text)
+        diagnostic = found.value.diagnostics[0]
+        assert (diagnostic.code, diagnostic.span.begin_line) == (plain.default_code, 5)
+
+
+def test_a_number_of_another_width_says_how_to_convert_it() -> None:
+    text = """
+import pypto_core.language as pl
+@pl.function(type=pl.FunctionType.InCore)
+def kern(n: pl.Scalar[pl.INT32], flag: pl.Scalar[pl.BOOL]):
+    BODY
+"""
+    for body, remedy in (
+        ("n = n + 1", "convert it with pl.cast(…, pl.INT32), or use another name for this value"),
+        ("n = n < 1", "use another name for this value"),
+    ):
+        with pytest.raises(DiagnosticError) as caught:
+            pl.parse(text.replace("BODY", body))
+        assert caught.value.diagnostics[0].remedy == remedy
+    pl.parse(text.replace("BODY", "n = pl.cast(n + 1, pl.INT32)"))

@@ -6,6 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
+import pypto_core.language as pl
+from pypto_core.diagnostics import ParserTypeError
+
 Refused = Callable[[str, str, int, int], None]
 
 # (name, body, fragment of the message, line within the body, column): columns count the four spaces of indentation.
@@ -29,7 +32,9 @@ BODIES: list[tuple[str, str, str, int, int]] = [
     ("a matrix product by operator", "x = n @ n", "'@'", 1, 9),
     ("comparing a list", "x = LIST < 3", "can't be compared", 1, 9),
     ("a complex constant", "x = (-1) ** 0.5", "is complex", 1, 9),
-    ("an overflow", "x = 1e300 ** 2.0", "can't be combined", 1, 9),
+    ("an overflow", "x = 1e300 ** 2.0", "can't be combined: Numerical result out of range", 1, 9),
+    ("a shift to the other side", "x = 1 << -1", "can't be combined: negative shift count", 1, 9),
+    ("zero to a negative power", "x = 0 ** -1", "can't be combined", 1, 9),
     ("a call of a call", "x = pl.exp(t)(1)", "only operators and functions can be called", 1, 9),
     ("a method of what is not there", "x = torch.exp(t)", "'torch' is not defined", 1, 9),
     ("arguments by name to what is not at hand", "x = self.g(a=n)", "can't be named here", 1, 9),
@@ -119,7 +124,7 @@ BODIES: list[tuple[str, str, str, int, int]] = [
         46,
     ),
     ("too many arguments of a scope", "with pl.cluster(4):\n    x = 1", "at most 0 positional", 1, 21),
-    ("deps that are no list", "with pl.cluster(deps=n):\n    x = 1", "must be a list of variables", 1, 26),
+    ("deps that are no list", "with pl.cluster(deps=n):\n    x = 1", "must be a list of task ids", 1, 26),
     (
         "a flag that is none",
         "with pl.spmd(4, sync_start=n):\n    x = 1",
@@ -147,6 +152,36 @@ BODIES: list[tuple[str, str, str, int, int]] = [
         "slot_num must be",
         1,
         86,
+    ),
+    (
+        "an argument that split has not",
+        "with pl.at(level=pl.Level.CORE_GROUP, optimizations=[pl.split(lanes=2)]):\n    x = 1",
+        "pl.split has no argument 'lanes'",
+        1,
+        67,
+    ),
+    (
+        "an argument of split twice",
+        "with pl.spmd(2, optimizations=[pl.split(pl.SplitMode.UP_DOWN, mode=pl.SplitMode.UP_DOWN)]):\n    x = 1",
+        "argument 'mode' of pl.split is given twice",
+        1,
+        67,
+    ),
+    (
+        "an argument of auto_chunk",
+        "with pl.spmd(2, optimizations=[pl.auto_chunk(3)]):\n    x = 1",
+        "takes at most 0 arguments",
+        1,
+        50,
+    ),
+    ("chunks of a range", "for i in pl.range(4, chunk=2):\n    x = i", "pl.range has no chunks", 1, 26),
+    ("chunks of none", "for i in pl.parallel(4, chunk=0):\n    x = i", "chunk must be a constant", 1, 35),
+    (
+        "chunks given twice",
+        'for i in pl.parallel(4, chunk=2, attrs={"chunk": 2}):\n    x = i',
+        "'chunk' is given by chunk=",
+        1,
+        14,
     ),
     ("a level that is none", "with pl.at(level=3):\n    x = 1", "level must be a Level", 1, 22),
     (
@@ -273,6 +308,20 @@ BODIES: list[tuple[str, str, str, int, int]] = [
     ),
     ("deps of a task", "x, y = pl.submit(self.g, n, deps=n)", "deps must be a list of task ids", 1, 38),
     (
+        "a dependency of another kind",
+        "x, y = pl.submit(self.g, n, deps=[n])",
+        "deps must be a list of task ids, and a Scalar[index] is none",
+        1,
+        38,
+    ),
+    (
+        "what a scope can't wait for",
+        "with pl.at(level=pl.Level.CORE_GROUP, deps=[None]):\n    x = n",
+        "deps must be a list of task ids, and None is none",
+        1,
+        48,
+    ),
+    (
         "a flag of a task",
         "x, y = pl.submit(self.g, n, sync_start=3)",
         "sync_start must be True or False",
@@ -287,3 +336,35 @@ BODIES: list[tuple[str, str, str, int, int]] = [
 )
 def test_body(refused: Refused, body: str, fragment: str, line: int, column: int) -> None:
     refused(body, fragment, line, column)
+
+
+KERNEL = """import pypto_core.language as pl
+@pl.function(type=pl.FunctionType.InCore)
+def kern(a: pl.Tensor[[64, 64], pl.FP32], n: pl.Scalar[pl.INDEX]):
+    t = pl.load(a, [0, 0], [64, 64])
+"""
+APART = [
+    (
+        "u = pl.load(a, [0, 0], [64, 64], valid_shape=[n, 64])\nu = pl.load(a, [0, 0], [64, 64])",
+        {
+            "before": "Tile[[64, 64], fp32], valid extents [n, 64]",
+            "now": "Tile[[64, 64], fp32], valid extents [64, 64]",
+        },
+    ),
+    (
+        "u = pl.exp(t)\nu = pl.fillpad(t, pad_value=pl.PadValue.min)",
+        {"before": "Tile[[64, 64], fp32], pad null", "now": "Tile[[64, 64], fp32], pad min"},
+    ),
+    (
+        "u = pl.exp(t)\nu = pl.load(a, [0, 0], [32, 64])",
+        {"before": "Tile[[64, 64], fp32]", "now": "Tile[[32, 64], fp32]"},
+    ),
+]
+
+
+@pytest.mark.parametrize(("body", "facts"), APART, ids=["valid extents", "padding", "shape"])
+def test_types_that_differ_are_told_apart(body: str, facts: dict[str, str]) -> None:
+    lines = "".join(f"    {line}\n" for line in body.splitlines())
+    with pytest.raises(ParserTypeError, match="'u' already holds a value of another type") as caught:
+        pl.parse(KERNEL + lines)
+    assert dict(caught.value.diagnostics[0].facts) == facts

@@ -101,6 +101,8 @@ def dtype(node: Any) -> DataType:
         ("-7 % 3", 2, DataType.INDEX),
         ("1 << 3", 8, DataType.INDEX),
         ("2 ** 10", 1024, DataType.INDEX),
+        ("2 ** -1", 0.5, DataType.FP32),
+        ("5 >> 70", 0, DataType.INDEX),
         ("6 & 3 | 8", 10, DataType.INDEX),
         ("~5", -6, DataType.INDEX),
         ("LIST[0] * LIST[1][1]", 256, DataType.INDEX),
@@ -210,6 +212,8 @@ def test_swapping_reads_both_before_it_writes() -> None:
         ("pl.range(4)", ForKind.Sequential, (0, 4, 1), {}),
         ("pl.range(1, 4)", ForKind.Sequential, (1, 4, 1), {}),
         ("pl.parallel(0, 8, 2)", ForKind.Parallel, (0, 8, 2), {}),
+        ("pl.parallel(8, chunk=4)", ForKind.Parallel, (0, 8, 1), {"chunk": 4}),
+        ('pl.parallel(8, attrs={"chunk": 4})', ForKind.Parallel, (0, 8, 1), {"chunk": 4}),
         ("pl.unroll(2)", ForKind.Unroll, (0, 2, 1), {}),
         ("pl.range(stop=4, start=2)", ForKind.Sequential, (2, 4, 1), {}),
         ("pl.pipeline(4, stage=3)", ForKind.Pipeline, (0, 4, 1), {"pipeline_stages": 3}),
@@ -270,6 +274,17 @@ def test_joined_branches() -> None:
     assert isinstance(inner, IfStmt) and last.values[0] is inner.return_vars[0]
 
 
+def test_a_scope_may_give_an_id_that_a_name_holds_already() -> None:
+    begin, branch, use = stmts(
+        "tid = pl.system.task_invalid()\n"
+        "if n > 1:\n    with pl.at(level=pl.Level.CORE_GROUP) as tid:\n        x = n\n"
+        "with pl.at(level=pl.Level.CORE_GROUP, deps=[tid]):\n    x = n",
+        "Orchestration",
+    )
+    [inner] = flatten(branch.then_body)
+    assert inner.task_id is begin.var and use.attrs["manual_dep_edges"] == (begin.var,)
+
+
 def test_scopes() -> None:
     at, host, cluster, spmd, loop, split, auto, manual, manual2 = stmts(
         "with pl.at(level=pl.Level.CORE_GROUP, optimizations=[pl.split(pl.SplitMode.UP_DOWN), pl.cross_core_slot(slot_num=2)],"
@@ -307,6 +322,19 @@ def test_scopes() -> None:
         True,
         True,
     ]
+
+
+def test_optimizations() -> None:
+    at, spmd, loop = stmts(
+        "with pl.at(level=pl.Level.CORE_GROUP, optimizations=[pl.split(slot_num=3, mode=pl.SplitMode.UP_DOWN), "
+        "pl.auto_chunk]):\n    x = n\n"
+        "with pl.spmd(4, optimizations=[pl.split(pl.SplitMode.LEFT_RIGHT, 2)]):\n    x = n\n"
+        "for b in pl.spmd(4, optimizations=[pl.cross_core_slot(2), pl.auto_chunk()]):\n    x = b",
+        "Orchestration",
+    )
+    assert (at.split, dict(at.attrs)) == (SplitMode.UP_DOWN, {"slot_num": 3, "auto_chunk": True})
+    assert dict(spmd.attrs) == {"split": SplitMode.LEFT_RIGHT, "slot_num": 2}
+    assert dict(loop.attrs) == {"slot_num": 2, "auto_chunk": True}
 
 
 def test_submit() -> None:

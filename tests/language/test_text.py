@@ -338,7 +338,7 @@ def test_the_collector_is_switched_on_again() -> None:
 
 
 def test_constants_that_would_take_forever() -> None:
-    for line in ("X = 10 ** 10 ** 10", "X = 1 << 10 ** 12", "X = 2 ** -1"):
+    for line in ("X = 10 ** 10 ** 10", "X = 1 << 10 ** 12"):
         text = line + "\n@pl.function\ndef kern(n: pl.Scalar[pl.INDEX]):\n    x = n + X\n"
         with pytest.raises(ParserError, match="'X' is no constant"):
             pl.parse(text)

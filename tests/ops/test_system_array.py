@@ -37,9 +37,16 @@ def test_tasks(kit: Any) -> None:
     assert kit.of("system.task_dummy").dtype is D.TASK_ID
     assert kit.of("system.task_dummy", MakeTuple((task, task))).dtype is D.TASK_ID
     assert kit.of("system.task_is_valid", task).dtype is D.BOOL
-    for bad in (kit.scalar("i"), MakeTuple((task, kit.scalar("i")))):
+    several = Var("several", kit.of("array.create", 4, dtype=D.TASK_ID))
+    assert kit.of("system.task_dummy", MakeTuple((several, task))).dtype is D.TASK_ID
+    counts = Var("counts", kit.of("array.create", 4, dtype=D.INT32))
+    for bad in (kit.scalar("i"), MakeTuple((task, kit.scalar("i"))), MakeTuple((counts,))):
         with pytest.raises(OpError, match="must be a task id"):
             kit.of("system.task_dummy", bad)
+    with pytest.raises(
+        OpError, match=r"'task' of system.task_is_valid must be a scalar, not Array\[4, task_id\]"
+    ):
+        kit.of("system.task_is_valid", several)
 
 
 def test_arrays(kit: Any) -> None:
@@ -59,3 +66,31 @@ def test_arrays(kit: Any) -> None:
         with pytest.raises(OpError, match=message) as caught:
             call()
         assert caught.value.diagnostics[0].remedy
+
+
+def test_prefetches(kit: Any) -> None:
+    handle = kit.of("prefetch.make_context")
+    assert handle.dtype is D.INT64 and kit.of("prefetch.make_context", kit.tensor(1, 64)) is handle
+    x, context = kit.tensor(16, 64), kit.scalar("context", D.INT64)
+    assert kit.of("prefetch.async_prefetch", x, context) is VOID
+    assert kit.of("prefetch.async_prefetch", x, context, kit.tuple(0, 8), kit.tuple(16, 8)) is VOID
+    with pytest.raises(OpError, match="'shapes' has 1 entries, the tensor 2 axes"):
+        kit.of("prefetch.async_prefetch", x, context, kit.tuple(0, 8), kit.tuple(16))
+    assert not may_write(kit.call("prefetch.async_prefetch", x, context), 0)
+
+
+def test_rows_are_picked_by_the_core_that_reads_them(kit: Any) -> None:
+    source = kit.tensor(40, 64)
+    vec, mat, open_ = (kit.tile(16, 64, space=space) for space in ("Vec", "Mat", None))
+    names, tile = kit.tensor(3, 16, dtype=D.INT32), kit.tile(1, 16, dtype=D.INT32)
+    assert kit.of("tile.gather_row", vec, source, tile) is vec.type
+    assert kit.of("tile.gather_row", mat, source, names, kit.tuple(8, 64), kit.tuple(1, 0)) is mat.type
+    for indices in (names, tile):
+        assert kit.of("tile.gather_row", open_, source, indices) is open_.type
+    with pytest.raises(OpError, match="rows for Mat are picked by a tensor of indices"):
+        kit.of("tile.gather_row", mat, source, tile)
+    with pytest.raises(OpError, match="rows for Vec are picked by a tile of indices"):
+        kit.of("tile.gather_row", vec, source, names)
+    with pytest.raises(OpError, match="must be a tile or a tensor"):
+        kit.of("tile.gather_row", vec, source, kit.scalar("i"))
+    assert kit.of("tensor.gather_row", source, source, names, kit.tuple(8, 64)) is source.type

@@ -123,7 +123,7 @@ def test_arithmetic(kit: Any) -> None:
         assert kit.of(f"tensor.{name}", x) is x.type
     cast = kit.of("tensor.cast", kit.tensor(16, 64, valid=(5, 64)), target_type=D.BF16, mode=CastMode.rint)
     assert kit.show(cast) == "[16, 64] bfloat16 valid [5, 64]"
-    assert kit.show(kit.of("tensor.cmp", x, y, cmp_type=2)) == "[16, 64] bool"
+    assert kit.show(kit.of("tensor.cmp", x, y, cmp_type=2)) == "[16, 64] fp32"
     with pytest.raises(OpError, match="don't mix"):
         kit.of("tensor.add", x, kit.tensor(16, 64, dtype=D.INT32))
 
@@ -158,6 +158,9 @@ def test_expansions(kit: Any) -> None:
     assert kit.of("tensor.expand_clone", kit.tensor(1, 64), x) is x.type
     with pytest.raises(OpError, match="last extent is 1"):
         kit.of("tensor.row_expand_mul", x, kit.tensor(1, 64))
+    for column in (kit.tensor(16, 1), kit.tensor(1, 32)):
+        with pytest.raises(OpError, match="not as many columns as the target"):
+            kit.of("tensor.col_expand_mul", x, column)
     with pytest.raises(OpError, match="more axes"):
         kit.of("tensor.expand_clone", kit.tensor(1, 1, 64), x)
 

@@ -14,7 +14,7 @@ from pypto_core.host import load_host
 from pypto_core.verify import PROPERTY_ORDER, property_code
 
 ROOT = Path(__file__).resolve().parents[2]
-CODE = re.compile(r"\"((?:PT\d{3}|SIM-\d{3}|PTO-\d{3}|PH-[A-Z]+-\d{3}))\"")
+CODE = re.compile(r"\"((?:PT\d{3}|SIM-\d{3}|PTO-\d{3}|PH-[A-Z]+-\d{3}|PH\d{3}))\"")
 # Where the pages themselves are written.
 PAGES = re.compile(r"pages(_\w+)?\.py|codes\.py")
 EXAMPLE = re.compile(r"```python\n(.*?)```", re.DOTALL)

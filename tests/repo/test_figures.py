@@ -138,6 +138,6 @@ def test_json_is_json_even_with_nothing_to_run(tmp_path: Path, monkeypatch: pyte
 def test_two_are_timed_in_turns() -> None:
     calls: list[str] = []
     first, second = best_of_both(lambda: calls.append("a"), lambda: calls.append("b"), repeat=3)
-    # One call that is not counted and one that is, of each, three times over.
-    assert "".join(calls) == "aabb" * 3
+    # One call that is not counted and three that are, of each, three times over.
+    assert "".join(calls) == "aaaabbbb" * 3
     assert 0 <= first < 1 and 0 <= second < 1

@@ -19,6 +19,7 @@ from pypto_core.report import find_stage, render_report, side_by_side, stage_tex
 from pypto_core.run import compile
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "kernels"
+MIXED = Path(__file__).resolve().parents[1] / "examples" / "cases" / "one_kernel.py"
 KERNEL = """
 import pypto_core.language as pl
 
@@ -88,7 +89,7 @@ def test_a_program_that_the_target_refuses_is_reported_all_the_same(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = tmp_path / "mixed.html"
-    assert main(["report", str(EXAMPLES / "matmul_epilogue.py"), "--backend", "910b", "-o", str(page)]) == 2
+    assert main(["report", str(MIXED), "--backend", "910b", "-o", str(page)]) == 2
     assert "PTO-017" in capsys.readouterr().err
     text = html.unescape(page.read_text(encoding="utf-8"))
     assert "The target refuses this program" in text and "PTO-017" in text
@@ -97,7 +98,7 @@ def test_a_program_that_the_target_refuses_is_reported_all_the_same(
 
 @pytest.mark.parametrize("command", ["run", "profile"])
 def test_a_program_that_the_target_refuses_runs(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([command, str(EXAMPLES / "matmul_epilogue.py"), "--backend", "910b"]) == 0
+    assert main([command, str(MIXED), "--backend", "910b"]) == 0
     assert capsys.readouterr().out
 
 

@@ -22,6 +22,7 @@ from pypto_core.diagnostics import (
     Severity,
     UserError,
     VerificationError,
+    render,
 )
 from pypto_core.host import Status, load_host
 from pypto_core.run import (
@@ -274,6 +275,44 @@ def test_options_reach_passes_and_unread_ones_are_warned_of(toy: Any) -> None:
     ]
     assert "'dep'" in done.warnings[0].message
     assert done.hints == done.diagnostics[:1]
+
+
+@pytest.mark.parametrize(
+    ("name", "nearest", "remedy"),
+    [
+        ("dep", "deep, MakeC{depth=…}", "did you mean deep?"),  # looked up and not given
+        ("gat", "gate", "did you mean gate?"),  # a contract is gated by it
+        ("widht", "MakeC{width=…}", "give it to the pass that it is of: MakeC{width=…}"),
+        ("deeps", "deep, MakeC{depth=…}", "did you mean deep?"),
+        ("zzz", None, "check its name; an option of one pass is given as Name{option=value}"),
+    ],
+)
+def test_an_unread_option_is_told_the_nearest_names_and_no_others(
+    toy: Any, name: str, nearest: str | None, remedy: str
+) -> None:
+    @attrs.frozen
+    class Choices:
+        width: int = 1
+        depth: int = 2
+
+    def look(function: Any, ctx: PassContext) -> Any:
+        ctx.option("deep")
+        return toy.mark("A")(function, ctx)
+
+    host = toy.host(
+        properties=[toy.property("A")],
+        passes=[
+            toy.pass_("A", look),
+            toy.pass_("B", needs={"option:gate"}),
+            toy.pass_("C", options=Choices()),
+            *(toy.pass_(f"Unrelated{n}") for n in range(40)),
+        ],
+        backends=[toy.backend("box")],
+        targets=[toy.target("toy.A")],
+    )
+    [found] = compile(toy.program("f"), goal="text", host=host, **{name: 3}).warnings
+    assert (found.code, dict(found.facts).get("nearest"), found.remedy) == ("PT816", nearest, remedy)
+    assert "Unrelated" not in render(found)
 
 
 def test_a_pass_that_is_on_by_default_is_switched_off(toy: Any) -> None:

@@ -356,7 +356,9 @@ def test_types_of_locals_read_back(kind: Any) -> None:
         HierarchyScopeStmt(EFFECT, level=Level.HOST, role=Role.SubWorker, name_hint="h"),
         ClusterScopeStmt(EFFECT),
         ClusterScopeStmt(EFFECT, name_hint="c", attrs={"k": 1}),
+        InCoreScopeStmt(EFFECT, split=SplitMode.UP_DOWN, attrs={"slot_num": 2, "auto_chunk": True}),
         SpmdScopeStmt(EFFECT, core_num=c(8)),
+        SpmdScopeStmt(EFFECT, core_num=c(8), attrs={"split": SplitMode.LEFT_RIGHT, "slot_num": 4}),
         SpmdScopeStmt(EFFECT, core_num=N, sync_start=True, loop_var=Var("b", INDEX)),
         SplitAivScopeStmt(EFFECT, split=SplitMode.UP_DOWN, loop_var=Var("lane", INDEX)),
         RuntimeScopeStmt(EFFECT),
@@ -376,6 +378,11 @@ def test_scopes_read_back(scope: Stmt) -> None:
         WhileStmt(Lt(N, c(4), BOOL), (), BreakStmt(), ()),
         ForStmt(
             Var("k", INDEX), c(0), c(4), c(1), (), seq([IfStmt(P, ContinueStmt(), BreakStmt()), EFFECT]), ()
+        ),
+        *(
+            ForStmt(Var("k", INDEX), c(0), c(4), c(1), (), EFFECT, (), kind, {"chunk": count})
+            for kind in (ForKind.Parallel, ForKind.Sequential)
+            for count in (2, 0, True, "all")
         ),
         IfStmt(P, EMPTY, EMPTY),
         IfStmt(P, EMPTY),

@@ -24,9 +24,12 @@ class Products:
         turned: pl.Out[pl.Tensor[[8, 64], pl.FP32]],
         narrow: pl.Out[pl.Tensor[[8, 64], pl.BF16]],
         whole: pl.Out[pl.Tensor[[16, 64], pl.INT32]],
+        panel: pl.Tensor[[128, 256], pl.BF16],
+        lying: pl.Tensor[[512, 256], pl.BF16],
+        large: pl.Out[pl.Tensor[[128, 512], pl.FP32]],
     ) -> tuple[
         pl.Tensor[[8, 64], pl.FP32], pl.Tensor[[8, 64], pl.FP32], pl.Tensor[[8, 64], pl.FP32],
-        pl.Tensor[[8, 64], pl.BF16], pl.Tensor[[16, 64], pl.INT32],
+        pl.Tensor[[8, 64], pl.BF16], pl.Tensor[[16, 64], pl.INT32], pl.Tensor[[128, 512], pl.FP32],
     ]:  # fmt: skip
         with pl.at(level=pl.Level.CORE_GROUP, name_hint="sum"):
             acc = pl.create_tensor([8, 64], dtype=pl.FP32)
@@ -47,14 +50,22 @@ class Products:
             narrow[:, :] = pl.matmul(a, b, b_trans=True)
         with pl.at(level=pl.Level.CORE_GROUP, name_hint="whole"):
             whole[:, :] = pl.matmul(small, weights, out_dtype=pl.INT32)
-        return sums, zeros, turned, narrow, whole
+        with pl.at(level=pl.Level.CORE_GROUP, name_hint="large"):
+            room = pl.create_tensor([128, 512], dtype=pl.FP32)
+            for k in pl.pipeline(0, 256, 128, stage=2):
+                if k == 0:
+                    room = pl.matmul(panel[:, 0:128], lying[:, 0:128], b_trans=True, out_dtype=pl.FP32)
+                else:
+                    room = pl.matmul_acc(room, panel[:, k : k + 128], lying[:, k : k + 128], b_trans=True)
+            large[:, :] = room
+        return sums, zeros, turned, narrow, whole, large
 
 
 def inputs(rng: np.random.Generator) -> dict[str, np.ndarray]:
     """Random matrices."""
     import ml_dtypes
 
-    shapes = {"a": (8, 128), "b": (64, 128), "c": (128, 8)}
+    shapes = {"a": (8, 128), "b": (64, 128), "c": (128, 8), "panel": (128, 256), "lying": (512, 256)}
     found = {name: rng.standard_normal(shape).astype(ml_dtypes.bfloat16) for name, shape in shapes.items()}
     found["small"] = rng.integers(-128, 128, (16, 64)).astype(np.int8)
     found["weights"] = rng.integers(-128, 128, (64, 64)).astype(np.int8)
@@ -62,7 +73,13 @@ def inputs(rng: np.random.Generator) -> dict[str, np.ndarray]:
 
 
 def golden(
-    a: np.ndarray, b: np.ndarray, c: np.ndarray, small: np.ndarray, weights: np.ndarray
+    a: np.ndarray,
+    b: np.ndarray,
+    c: np.ndarray,
+    small: np.ndarray,
+    weights: np.ndarray,
+    panel: np.ndarray,
+    lying: np.ndarray,
 ) -> dict[str, np.ndarray]:
     """The same with numpy; the narrow result is rounded as the drain does."""
     import ml_dtypes
@@ -74,6 +91,7 @@ def golden(
         "turned": c.astype(np.float64).T @ b.astype(np.float64).T,
         "narrow": product.astype(np.float32).astype(ml_dtypes.bfloat16),
         "whole": small.astype(np.int64) @ weights.astype(np.int64),
+        "large": panel.astype(np.float64) @ lying.astype(np.float64).T,
     }
 
 
