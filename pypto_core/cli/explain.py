@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -87,12 +89,24 @@ def _tell(told: list[tuple[ReportSection, Any]], as_json: bool) -> None:
     if as_json:
         emit_json({section.name: text for section, text in told})
         return
-    out = console()
+    parts: list[str] = []
     for section, text in told:
         if text and section.media.startswith("image/"):
-            out.print(f"{section.title}: a picture, see pypto report\n")
+            parts.append(f"{section.title}: a picture, see pypto report")
         elif text:
-            out.print(f"{section.title}\n\n{text}")
+            shown = _plain(text) if section.media == "text/html" else text.rstrip()
+            parts.append(f"{section.title}\n\n{shown}")
+    if parts:
+        console().print("\n\n".join(parts))
+
+
+def _plain(html: str) -> str:
+    """HTML as text: rows of tables on lines of their own, and no pictures."""
+    text = re.sub(r"<svg\b.*?</svg>", "<p>A picture, see pypto report.</p>", html, flags=re.DOTALL)
+    text = re.sub(r"\s+", " ", text)
+    text = re.sub(r" ?</(?:p|tr|table)> ?", "\n", re.sub(r" ?</t[hd]> ?", "\t", text))
+    lines = (line.strip(" ").expandtabs(12).rstrip() for line in re.sub(r"<[^>]*>", "", text).split("\n"))
+    return unescape("\n".join(lines).strip())
 
 
 def _list(host: Host, as_json: bool) -> None:

@@ -172,7 +172,8 @@ def _on_arrays(drawn: bool, seed: int) -> Generator[None]:
     except DiagnosticError as error:
         if drawn:
             note = Note(
-                message=f"the inputs were drawn at random (--seed {seed}): --inputs or --golden give your own"
+                message=f"the inputs were drawn at random (--seed {seed}): --inputs, or inputs(rng) of --golden, "
+                "give your own"
             )
             error.diagnostics = tuple(evolve(d, notes=(*d.notes, note)) for d in error.diagnostics)
         raise

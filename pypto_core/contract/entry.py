@@ -40,5 +40,5 @@ def entry_function(program: Program | Function, entry: str | None = None) -> Fun
         "several functions could be the entry" if roots else "no function can be the entry",
         code="PT530",
         facts={"functions": ", ".join(f.name for f in roots or functions.values())},
-        remedy="name it with entry=...",
+        remedy="name it: --entry NAME, or entry='NAME' in Python",
     )

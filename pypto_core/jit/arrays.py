@@ -82,8 +82,8 @@ def described(value: Any, name: str) -> ArrayLike:
 
 
 def _dtype_text(dtype: Any) -> str:
-    """``float32`` for numpy's, torch's and jax's types of that name."""
-    named = getattr(dtype, "name", None)
+    """``float32`` for numpy's, torch's and jax's types of that name, and for their classes (``numpy.float32``)."""
+    named = getattr(dtype, "__name__" if isinstance(dtype, type) else "name", None)
     return named if isinstance(named, str) else str(dtype).rpartition(".")[2]
 
 

@@ -273,6 +273,22 @@ def test_explain_tells_of_a_file_what_plugins_have_to_say(capsys, kernel, monkey
     assert "nowhere.py can't be read" in text_of(capsys, "explain", "nowhere.py", "-b", "910b", code=2)
 
 
+def test_explain_tells_on_a_terminal_what_a_section_has_as_html(capsys, kernel, monkeypatch):
+    html = (
+        "<p>5 cycles, a &lt; b</p>\n<table><tr><th>pipe</th>\n<th class='n'>busy</th></tr>\n"
+        "<tr><td>MTE2</td><td class='n'>5</td></tr></table>\n<svg width='1'>\n<text>drawn</text></svg>"
+    )
+    section = ReportSection("time", "Time", lambda _: html, media="text/html")
+    sections = Registry.of("report section", {"time": Registered(section, Origin("in-process", ""))})
+    told = attrs.evolve(load_host(), report_sections=sections)
+    monkeypatch.setattr("pypto_core.cli.explain.load_host", lambda: told)
+    lines = text_of(capsys, "explain", kernel, "-b", "910b").splitlines()
+    assert [line for line in lines if line] == [
+        "Time", "5 cycles, a < b", "pipe        busy", "MTE2        5", "A picture, see pypto report.",
+    ]  # fmt: skip
+    assert json_of(capsys, "explain", kernel, "-b", "910b") == {"time": html}
+
+
 def test_explain_without_anything_to_tell_says_so(capsys, kernel, monkeypatch):
     told_by_plugins(monkeypatch)
     assert "no installed plugin has anything" in text_of(capsys, "explain", kernel, "-b", "910b", code=2)

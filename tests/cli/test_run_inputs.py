@@ -82,6 +82,9 @@ def test_an_error_says_that_nobody_gave_the_inputs(
     np.savez(given, at=np.full((1, 1), 7, np.int32), a=np.zeros((16, 32), np.float32))
     command = ["run", str(path), "-b", "a5", "--seed", "3"]
     assert main(command) == 2
-    assert "drawn at random (--seed 3): --inputs or --golden give your own" in capsys.readouterr().err
+    assert (
+        "drawn at random (--seed 3): --inputs, or inputs(rng) of --golden, give your own"
+        in capsys.readouterr().err
+    )
     assert main([*command, "--inputs", str(given)]) == 2
     assert "drawn at random" not in capsys.readouterr().err

@@ -266,6 +266,8 @@ def test_element_types_by_the_names_of_each_library(torch) -> None:
         assert described(array, "x").dtype is dtype
         assert described(torch.Tensor(array), "x").dtype is dtype
         assert described(array, "x").shape == (2, 3)
+    for dtype in ("float32", np.float32, np.dtype("float32")):
+        assert described(types.SimpleNamespace(shape=(2, 3), dtype=dtype), "x").dtype is pl.FP32
     assert not is_array(3) and not is_array("a") and is_array(np.float32(1))
 
 

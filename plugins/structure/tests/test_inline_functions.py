@@ -9,9 +9,23 @@ import numpy as np
 import pytest
 
 from pypto_core.diagnostics import UserError
-from pypto_core.ir import FunctionType, MemorySpace, TileType, defined_vars, walk_stmts
+from pypto_core.ir import (
+    AssignStmt,
+    ConstFloat,
+    DataType,
+    FunctionType,
+    MemorySpace,
+    TileType,
+    defined_vars,
+    eq,
+    floormod,
+    map_functions,
+    walk_stmts,
+)
 from pypto_core.language import parse_program
 from pypto_core.testing import build as b
+from pypto_core.verify import verify_properties
+from pypto_plugin_structure.convert_to_ssa import convert_to_ssa
 from pypto_plugin_structure.inline_functions import inline_functions
 
 INDEX = "pl.Scalar[pl.INDEX]"
@@ -282,3 +296,31 @@ def test_tiles_lie_where_what_was_passed_does(prove: Any) -> None:
     )
     tiles = [v.type for v in defined_vars(after["main"].body) if isinstance(v.type, TileType)]
     assert len(tiles) > 10 and all(kind.memory_space is MemorySpace.Vec for kind in tiles)
+
+
+def test_a_variable_of_several_assignments_stays_one() -> None:
+    """The first value lies anywhere, those in branches and loops where their operands do: one variable all the same."""
+    kind = b.tile("p", (16, 64)).type
+    p = b.tile("p", (16, 64))
+    helper = b.function("helper", [p], [b.ret(p)], returns=[kind], kind=FunctionType.Inline)
+    x, out, n = b.tensor("x", (64, 64)), b.tensor("out", (64, 64)), b.scalar("n", DataType.INDEX)
+    start = b.let("acc", b.op("tile.load", x, b.dims(0, 0), b.dims(16, 64)))
+    acc = start.var
+    assert isinstance(acc.type, TileType) and acc.type.memory_space is None
+    body = [
+        start,
+        b.branch(
+            eq(floormod(n, 2), 0),
+            [AssignStmt(acc, b.op("tile.add", acc, acc))],
+            [AssignStmt(acc, b.op("tile.exp", acc))],
+        ),
+        b.loop(3, lambda i: [AssignStmt(acc, b.op("tile.muls", acc, ConstFloat(0.5)))]),
+        AssignStmt(acc, b.call(helper, acc)),
+        b.do(b.op("tile.store", acc, b.dims(0, 0), out)),
+    ]
+    after = inline_functions(b.program(b.kernel("k", [x, out, n], body), helper))
+    function = after.functions["k"]
+    assert {v.name_hint for v in defined_vars(function.body)} == {"acc", "i"}
+    assert len({v for v in defined_vars(function.body) if v.name_hint == "acc"}) == 1
+    found = verify_properties(map_functions(after, convert_to_ssa), ("SSAForm", "TypeChecked", "UseAfterDef"))
+    assert found == []

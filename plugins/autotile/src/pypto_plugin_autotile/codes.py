@@ -33,6 +33,7 @@ PAGES = (
         "loop and one store; a predicate has to test that loop's own counter against 0;\n"
         "- the left operand comes from the vector core;\n"
         "- the result is read more than once, stored inside of a nested block, or goes through another name;\n"
+        "- the store stands alone: write `out = pl.store(c, [0, 0], out)`, not `pl.store(c, [0, 0], out)`;\n"
         "- the result is kept on chip and is larger than Mat.\n\n"
         "When the whole result fits L0C the product is split along K alone, which is slower than the grid but right; "
         "the hint says so. Otherwise it is left as it is.",

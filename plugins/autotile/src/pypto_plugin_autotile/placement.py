@@ -127,8 +127,8 @@ def find_store(
         return _no_place(
             "its output exceeds L0c but its result is not consumed by a single 2D tile.store beside it, nor by "
             "products alone",
-            "store the result once, in the same block and under a name of its own, or use it only as an operand of "
-            "products",
+            "store the result once, in the same block, and name the tensor: out = pl.store(c, [0, 0], out); or use it "
+            "only as an operand of products",
         )
     return _usable_store(stmt, store, call, plan, facts, roots)
 

@@ -34,11 +34,11 @@ class Placing(TypeFollower):
         self.sources: dict[Var, Expr] = {}
 
     def define(self, var: Var, kind: Type) -> Var:
-        """The same variable each time, a new one where its type changes."""
+        """The same variable for each assignment, a new one where the first of them changes its type."""
         made = self._made.get(var)
-        if made is not None or kind is var.type:
-            return made or var
-        return self._make(var, Var(var.name_hint, kind, span=var.span))
+        if made is not None:
+            return made
+        return self._make(var, var if kind is var.type else Var(var.name_hint, kind, span=var.span))
 
     def visit_def(self, var: Var) -> Var:
         """A carry lies where its initial value does, a result where what it stands for does."""
@@ -65,6 +65,10 @@ class Placing(TypeFollower):
         value = self.visit(node.value)
         kind = value.type if node.var.type is node.value.type else self.visit_type(node.var.type)
         var = self.define(node.var, placed_like(kind, value.type))
+        if var is node.var and isinstance(value, Call) and node.value.type is var.type is not value.type:
+            value = replace(
+                value, type=var.type
+            )  # a value that lies anywhere was assigned before: so does this one
         return node if var is node.var and value is node.value else replace(node, var=var, value=value)
 
     def visit_for_stmt(self, node: ForStmt) -> Stmt:

@@ -56,7 +56,17 @@ def _narrowed(sizes: tuple[Expr, ...], kind: TileType) -> tuple[Expr, ...]:
 def store(ctx: Emission, call: Call, result: Var | None) -> None:
     """The valid part of a tile, written at an offset; the result is the tensor itself."""
     source = ctx.storage.handle(call.args[0])
-    valid = tile_type(call, 0).valid_shape
+    held, written = tile_type(call, 0), call.args[2].type
+    if (
+        isinstance(written, TensorType)
+        and written.dtype.bits != held.dtype.bits
+        and held.memory_space in (MemorySpace.Vec, MemorySpace.Mat)
+    ):
+        raise ctx.error(
+            f"{held.dtype} elements can't be stored as {written.dtype}: only what leaves Acc is converted on its way",
+            remedy=f"convert the tile with pl.cast(x, pl.{written.dtype.name})",
+        )
+    valid = held.valid_shape
     partition = given(call, 3)
     sizes = valid if partition is None else elements(ctx, partition)
     target = call.args[2]

@@ -62,7 +62,7 @@ def run(
             f"'{first.name}' runs on the host, and it is the kernels of one device that are timed",
             code="SIM-044",
             span=first.span,
-            remedy="name the kernel with entry=",
+            remedy="name the kernel: --entry NAME, or entry='NAME' in Python",
         )
     host = host or load_host()
     machine = _machine(backend, host)
