@@ -165,6 +165,11 @@ def test_a_window_larger_than_its_buffer(kit: Any) -> None:
     text = kit.text("pld.tensor.barrier(signal)").replace("buffer(4096)", "buffer(2000 * pld.world_size())")
     [diagnostic] = refused(kit, parse_program(text), 2).diagnostics
     assert diagnostic.message == "a window of [16, 64] fp32 takes 4096 bytes, its buffer has 4000"
+    assert "--ranks" not in diagnostic.remedy
+    [alone] = refused(kit, parse_program(text), 1).diagnostics
+    assert (
+        alone.message.endswith("its buffer has 2000") and "more devices: world_size, --ranks" in alone.remedy
+    )
 
 
 def test_a_barrier_needs_a_signal_for_each(kit: Any) -> None:

@@ -265,6 +265,7 @@ REFUSED = [
     ("FP32", "w = pl.tile.slice(x, [32, 32], [0, 0])\nv = pl.reshape(w, [16, 64])\nz = x", "910b", "not adjacent"),
     ("FP32", WINDOW_ROW, "910b", "can't read its row from a window"),
     ("FP32", 'z = pl.cast(x, pl.FP16, mode="rint")\nout = pl.store(z, [0, 0], out)', "910b", "can't be stored as fp32"),
+    ("FP32", 'z = pl.cast(x, pl.INT32)\nout = pl.store(z, [0, 0], out)', "910b", "can't be stored as fp32"),
 ]  # fmt: skip
 
 

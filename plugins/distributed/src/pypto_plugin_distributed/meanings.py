@@ -68,7 +68,8 @@ def window(ctx: ExecContext, buffer: WindowMemory, shape: Extents, *, dtype: Dat
     if size > have:
         raise ctx.error(
             f"a window of {list(shape)} {dtype} takes {size} bytes, its buffer has {have}",
-            remedy="allocate more, or make a smaller window of it",
+            remedy="allocate more, or make a smaller window of it"
+            + (", or run it on more devices: world_size, --ranks" if ctx.device.count == 1 else ""),
         )
     parts = tuple(part[:size].view(element).reshape(shape) for part in buffer.parts)
     return DistributedValue(parts[0], dtype, tuple(shape), tuple(shape), is_tensor=True, parts=parts)

@@ -6,6 +6,7 @@ from pypto_core.ir import (
     AtomicType,
     Call,
     ConstInt,
+    DataType,
     Expr,
     MakeTuple,
     MemorySpace,
@@ -53,13 +54,18 @@ def _narrowed(sizes: tuple[Expr, ...], kind: TileType) -> tuple[Expr, ...]:
     return valid if len(valid) == len(sizes) else sizes
 
 
+def _same_bits(held: DataType, written: DataType) -> bool:
+    """Whether elements are the same bits as either type: integers of one width, as a store copies bits."""
+    return held is written or (held.is_int and written.is_int and held.bits == written.bits)
+
+
 def store(ctx: Emission, call: Call, result: Var | None) -> None:
     """The valid part of a tile, written at an offset; the result is the tensor itself."""
     source = ctx.storage.handle(call.args[0])
     held, written = tile_type(call, 0), call.args[2].type
     if (
         isinstance(written, TensorType)
-        and written.dtype.bits != held.dtype.bits
+        and not _same_bits(held.dtype, written.dtype)
         and held.memory_space in (MemorySpace.Vec, MemorySpace.Mat)
     ):
         raise ctx.error(
